@@ -1,0 +1,1 @@
+"""What happens: one kind a file, each an `observe` and a pure `decide`."""

@@ -1,0 +1,1 @@
+"""How the outside world is observed and touched, one provider a file."""

@@ -1,0 +1,1 @@
+"""How passes and effects run, whatever the kind."""

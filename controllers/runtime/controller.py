@@ -1,0 +1,57 @@
+"""The shape of a controller: observe what is, decide what should follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from controllers.runtime.decision import Decision, Facts
+from placement import FleetView
+from resources.allocation import Allocation
+from resources.effect import EffectRecord
+from resources.facts import Instance, NodeFacts
+from resources.reference import Ref
+from resources.resource import Resource
+
+R = TypeVar("R", bound=Resource[Any, Any], contravariant=True)
+V = TypeVar("V")
+
+
+class Reader(Protocol):
+    """What `observe` may ask: one read transaction of the store, and the fleet view, never older than that snapshot."""
+
+    now: float
+    server_started_at: float
+
+    def find(self, ref: Ref) -> Resource[Any, Any] | None: ...
+    def owned(self, uid: str, kind: str | None = None) -> Sequence[Resource[Any, Any]]:
+        """Resources whose owner has this uid, by name."""
+        ...
+
+    def by_label(self, kind: str, key: str, value: str, project: str | None = None) -> Sequence[Resource[Any, Any]]: ...
+    def allocations(self, *, uid: str | None = None, node: str | None = None, pool: str | None = None) -> Sequence[Allocation]: ...
+    def instances(self, *, uid: str | None = None, node: str | None = None) -> Sequence[Instance]: ...
+    def facts(self, node: str) -> NodeFacts | None: ...
+    def effects(self, uid: str) -> Sequence[EffectRecord]: ...
+    def nodes(self, pool: str) -> Sequence[Resource[Any, Any]]: ...
+    def silent_nodes(self, pool: str) -> Sequence[str]:
+        """Names of the pool's nodes whose status says silent or lost."""
+        ...
+
+    def waiting_jobs(self, pool: str) -> int:
+        """Jobs of the pool that are pending and have no allocation."""
+        ...
+
+    def fleet(self) -> FleetView:
+        """The shared view; only while the pool's planning lock is held (controllers with `places = True`)."""
+        ...
+
+
+class Controller(Protocol[R, V]):
+    """One kind's policy. `places`: its passes hold the planning lock from `observe` to `decide`."""
+
+    kind: ClassVar[str]
+    places: ClassVar[bool]
+
+    def observe(self, resource: R, reader: Reader) -> V: ...  # type: ignore[misc]
+    def decide(self, resource: R, view: V, facts: Facts) -> Decision: ...  # type: ignore[misc]

@@ -1,0 +1,95 @@
+"""What a pass concluded: values only, carried out by the runtime in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from resources.allocation import Allocation
+from resources.canonical import Document
+from resources.effect import Effect
+from resources.event import Event
+from resources.reference import Ref
+from resources.resource import Status
+
+
+@dataclass(frozen=True)
+class Apply:
+    """A child to create or bring to this spec; it is owned by the deciding resource. Equal specs write nothing."""
+
+    ref: Ref
+    spec: Document
+    labels: Mapping[str, str] = field(default_factory=dict)
+    finalizers: tuple[str, ...] = ()
+    """Set when the child is created."""
+
+
+@dataclass(frozen=True)
+class Delete:
+    """A child whose deletion is asked for; deleting twice changes nothing."""
+
+    ref: Ref
+
+
+@dataclass(frozen=True)
+class Reserve:
+    """Claim room on a node under the ledger's guards."""
+
+    allocation: Allocation
+
+
+@dataclass(frozen=True)
+class Release:
+    """Give room back; releasing twice changes nothing."""
+
+    allocation_id: str
+
+
+@dataclass(frozen=True)
+class Block:
+    """A NoSchedule row of a node."""
+
+    node: str
+    reason: str
+    cause: str = ""
+
+
+@dataclass(frozen=True)
+class Unblock:
+    node: str
+    reason: str
+    cause: str = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What `decide` may know beside the resource and its view.
+
+    `now` is unix seconds. `seed` is drawn by the runtime for this pass. `excluded` are nodes that lost a race for this key in this
+    pass, with the reason. `fleet_revision` is filled by the runtime for passes that place.
+    """
+
+    now: float
+    seed: int = 0
+    excluded: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """`requeue_after` in seconds; None means settled. `finalizers` None leaves them as they are.
+
+    `no_place_since` is the pool's capacity revision that a decision *not* to place was made on: the commit refuses it if the pool has
+    gained room since, so that no gain is slept through.
+    """
+
+    status: Status
+    finalizers: tuple[str, ...] | None = None
+    children: tuple[Apply | Delete, ...] = ()
+    claims: tuple[Reserve | Release, ...] = ()
+    blocks: tuple[Block | Unblock, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    events: tuple[Event, ...] = ()
+    wake: tuple[Ref, ...] = ()
+    requeue_after: float | None = None
+    no_place_since: tuple[str, int] | None = None
+    """(pool, capacity revision)"""

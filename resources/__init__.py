@@ -1,0 +1,1 @@
+"""What exists: kinds, their specs and statuses, and the words they share."""

@@ -1,0 +1,34 @@
+"""Canonical JSON: one text for one value, so that equality and fingerprints are well defined."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+Document = dict[str, Any]
+"""A JSON object as read from a wire: the one place where `Any` is at home."""
+
+
+def canonical(value: object) -> str:
+    """Keys sorted by code point, no blanks. Raises ValueError for what JSON cannot say (NaN, infinities, other types)."""
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except TypeError as error:
+        raise ValueError(str(error)) from error
+
+
+def fingerprint(value: object) -> str:
+    """SHA-256 of the canonical JSON, in hex."""
+    return hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def size(value: object) -> int:
+    """UTF-8 bytes of the canonical JSON."""
+    return len(canonical(value).encode())
+
+
+def without(document: Mapping[str, Any], *names: str) -> Document:
+    """A shallow copy less some keys."""
+    return {key: value for key, value in document.items() if key not in names}

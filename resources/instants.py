@@ -1,0 +1,27 @@
+"""Instants: unix seconds inside, RFC 3339 with Z outside."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def rfc3339(seconds: float) -> str:
+    """Milliseconds are kept; whole seconds are printed without a fraction."""
+    at = datetime.fromtimestamp(round(seconds * 1000) / 1000, UTC)
+    text = at.strftime("%Y-%m-%dT%H:%M:%S")
+    return f"{text}.{at.microsecond // 1000:03d}Z" if at.microsecond else f"{text}Z"
+
+
+def instant(value: object) -> float:
+    """Unix seconds of a number or an RFC 3339 text with an offset. Raises ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError("expected an RFC 3339 time such as 2026-01-31T12:00:00Z")
+    if not isinstance(value, str):
+        return float(value)
+    try:
+        at = datetime.fromisoformat(value)
+    except ValueError:
+        raise ValueError("expected an RFC 3339 time such as 2026-01-31T12:00:00Z") from None
+    if at.tzinfo is None:
+        raise ValueError("expected an RFC 3339 time with an offset, such as 2026-01-31T12:00:00Z")
+    return at.timestamp()

@@ -1,0 +1,48 @@
+"""Names and keys: what a name may be, and how a job is called on the wire and by people."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
+KIND = re.compile(r"[a-z][a-z0-9-]{0,62}", re.ASCII)
+MAX_LABEL = 63
+ROLES = ("primary", "backup")
+
+
+class JobKey(NamedTuple):
+    """Where a job stands: `ch-1/primary/encode` for people, `ch-1.primary.encode` on the wire."""
+
+    bundle: str
+    role: str
+    job: str
+
+    @property
+    def wire(self) -> str:
+        return f"{self.bundle}.{self.role}.{self.job}"
+
+    @property
+    def people(self) -> str:
+        return f"{self.bundle}/{self.role}/{self.job}"
+
+
+def label_problem(name: str) -> str | None:
+    """Why a text is no DNS label, or None."""
+    if len(name) > MAX_LABEL:
+        return f"at most {MAX_LABEL} characters"
+    return None if LABEL.fullmatch(name) else f"must match {LABEL.pattern}"
+
+
+def job_key(name: str) -> JobKey | None:
+    """The key behind `B/R/J` or `B.R.J`; None when it is neither."""
+    parts = name.split("/") if "/" in name else name.split(".")
+    if len(parts) == 3 and parts[1] in ROLES and not any(label_problem(p) for p in parts):
+        return JobKey(*parts)
+    return None
+
+
+def shown(kind: str, name: str) -> str:
+    """`kind/name` as people read it and paste it into the next command."""
+    key = job_key(name) if kind == "job" else None
+    return f"{kind}/{key.people if key else name}"

@@ -1,0 +1,77 @@
+"""Node: one machine that can run jobs, registered by its agent or provisioned by a tier."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from resources.frozen import Bool, Frozen, Instant, Number, Text
+from resources.resource import Resource, Spec, Status
+
+NodePhase = Literal["prospective", "booting", "running", "silent", "stopping", "terminated", "released", "lost"]
+
+
+class SpareSpec(Frozen):
+    warm_for: tuple[Text, ...] = ()
+    reserved_for: tuple[Text, ...] = ()
+    exclusive: Bool = False
+
+
+class Taint(Frozen):
+    key: Literal["dedicated"]
+    value: Text
+
+
+class NodeSpec(Spec):
+    """`pool` cannot change. `utilization_cap` is the part of the machine that jobs may claim."""
+
+    pool: Text
+    tier: Text | None = None
+    provider: Literal["aws", "oci", "agent"] = "agent"
+    instance_type: Text | None = None
+    region: Text | None = None
+    zone: Text | None = None
+    cordoned: Bool = False
+    cordon_reason: Text | None = None
+    utilization_cap: Annotated[Number, Field(gt=0, le=1)] | None = None
+    spare: SpareSpec | None = None
+    taints: tuple[Taint, ...] = ()
+
+
+class Amount(Frozen):
+    """One resource of a node. vCPU for `vcpu`, MiB for `memory`."""
+
+    total: float = 0
+    cap: float = 0
+    reserved: float = 0
+    free: float = 0
+
+
+class NoSchedule(Frozen):
+    reason: str
+    by: str = ""
+    since: Instant = 0.0
+
+
+class NodeStatus(Status):
+    phase: NodePhase = "prospective"
+    provider_id: str | None = None
+    address: str | None = None
+    zone: str | None = None
+    instance_type: str | None = None
+    agent_version: str | None = None
+    last_heartbeat: Instant | None = None
+    boot_id: str | None = None
+    capacity: dict[str, Amount] = Field(default_factory=dict)
+    ports: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
+    capabilities: tuple[str, ...] = ()
+    jobs: tuple[str, ...] = ()
+    no_schedule: tuple[NoSchedule, ...] = ()
+    silent_since: Instant | None = None
+    lost_at: Instant | None = None
+
+
+class Node(Resource[NodeSpec, NodeStatus]):
+    """A node as it was read."""

@@ -1,0 +1,62 @@
+"""The envelope: what every resource has, whatever its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from resources.canonical import Document
+from resources.conditions import Condition
+from resources.frozen import Frozen
+from resources.reference import Ref
+
+
+class Spec(Frozen):
+    """What callers ask."""
+
+
+class Status(Frozen):
+    """What the controller last observed."""
+
+    observed_generation: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+S = TypeVar("S", bound=Spec)
+T = TypeVar("T", bound=Status)
+
+
+@dataclass(frozen=True)
+class Resource(Generic[S, T]):
+    """A durable record of one requested outcome, as it was read.
+
+    `document` is the spec as it was asked for, without defaults; `spec` is the same with defaults. Instants are unix seconds.
+    """
+
+    ref: Ref
+    uid: str
+    generation: int
+    resource_version: int
+    spec: S
+    status: T
+    document: Document = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    finalizers: tuple[str, ...] = ()
+    owner: str | None = None
+    """uid of the owning resource"""
+    created_at: float = 0.0
+    deletion_timestamp: float | None = None
+
+    @property
+    def name(self) -> str:
+        return self.ref.name
+
+    @property
+    def project(self) -> str:
+        return self.ref.project
+
+    @property
+    def deleting(self) -> bool:
+        return self.deletion_timestamp is not None

@@ -1,0 +1,20 @@
+"""Template: images that make a node warm, and defaults for job entries."""
+
+from __future__ import annotations
+
+from resources.frozen import Text
+from resources.job_entry import PartialRequirements, Work
+from resources.resource import Resource, Spec, Status
+
+
+class TemplateSpec(Work, Spec):
+    images: tuple[Text, ...] = ()
+    requirements: PartialRequirements = PartialRequirements()
+
+
+class TemplateStatus(Status):
+    images: tuple[str, ...] = ()
+
+
+class Template(Resource[TemplateSpec, TemplateStatus]):
+    """A template as it was read."""

@@ -1,0 +1,165 @@
+"""From a document to a spec, or to the list of what is wrong with it, each with its field and what is allowed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from resources.frozen import spelled
+
+M = TypeVar("M", bound=BaseModel)
+PREFERRED = {"restart": "avoidSpare", "always": "avoidSpare", "restrat": "avoidSpare"}
+
+
+@dataclass(frozen=True)
+class FieldError:
+    """`path` such as `spec.jobs[1].requirements`; `message` says what is allowed; `hint` names a cure."""
+
+    path: str
+    message: str
+    hint: str = ""
+    unknown: bool = False
+
+    def __str__(self) -> str:
+        return self.message if self.unknown else f"{self.path}: {self.message}" if self.path else self.message
+
+
+class Invalid(Exception):
+    """A document that cannot be taken; carries every problem found."""
+
+    def __init__(self, errors: Sequence[FieldError]) -> None:
+        super().__init__("; ".join(map(str, errors)))
+        self.errors = tuple(errors)
+
+
+def parse(model: type[M], document: object, *, path: str = "spec") -> M:
+    """The model of a document. Raises Invalid with all problems."""
+    if not isinstance(document, dict):
+        raise Invalid([FieldError(path, f"expected an object, got {spelled(document)}")])
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        raise Invalid(_translated(model, document, error.errors(include_url=False), path)) from None
+
+
+def _translated(model: type[BaseModel], document: object, errors: Iterable[ErrorDetails], path: str) -> list[FieldError]:
+    found: dict[str, FieldError] = {}
+    for error in errors:
+        problem = _one(model, error, path)
+        found.setdefault(problem.path + problem.message * problem.unknown, problem)
+    return list(found.values())
+
+
+def _one(model: type[BaseModel], error: ErrorDetails, path: str) -> FieldError:
+    where = _path(error, path)
+    value, context = error["input"], error.get("ctx", {})
+    match error["type"]:
+        case "extra_forbidden":
+            return _unknown(model, error, where)
+        case "missing":
+            return FieldError(where, "required", _required_hint(where))
+        case "literal_error":
+            return _choice(where, value, str(context["expected"]))
+        case "int_type" | "int_from_float" | "int_parsing":
+            return FieldError(where, f"expected an integer, got {spelled(value)}")
+        case "string_type":
+            return FieldError(where, f"expected text, got {spelled(value)}")
+        case "bool_type" | "bool_parsing":
+            return FieldError(where, f"expected true or false, got {spelled(value)}")
+        case "tuple_type" | "list_type":
+            return FieldError(where, f"expected a list, got {spelled(value)}")
+        case "dict_type" | "model_type" | "model_attributes_type":
+            return FieldError(where, f"expected an object, got {spelled(value)}")
+        case "greater_than":
+            return FieldError(where, f"must be > {context['gt']:g}")
+        case "greater_than_equal":
+            return FieldError(where, f"must be >= {context['ge']:g}")
+        case "less_than":
+            return FieldError(where, f"must be < {context['lt']:g}")
+        case "less_than_equal":
+            return FieldError(where, f"must be <= {context['le']:g}")
+        case "too_short":
+            return FieldError(where, f"at least {context['min_length']} needed")
+        case "too_long":
+            return FieldError(where, f"at most {context['max_length']}")
+        case "string_too_short":
+            return FieldError(where, "must not be empty")
+        case "string_too_long":
+            return FieldError(where, f"at most {context['max_length']} characters")
+        case "value_error":
+            return _inner(where, str(context["error"]))
+        case _:
+            return FieldError(where, error["msg"])
+
+
+def _inner(where: str, text: str) -> FieldError:
+    """A model's own rule may name the field below it: `jobs[0].coLocateWith: no job …`."""
+    head, colon, rest = text.partition(": ")
+    if colon and head.replace("[", "").replace("]", "").replace(".", "").isalnum() and head[0].islower():
+        return FieldError(f"{where}.{head}", rest)
+    return FieldError(where, text)
+
+
+def _path(error: ErrorDetails, path: str) -> str:
+    """Union members and model names that pydantic puts between fields are left out."""
+    text = path
+    for part in error["loc"]:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif part and part[0].islower() and "[" not in part and "-" not in part and part not in ("int", "str", "float", "bool", "constrained-str"):
+            text += f".{part}"
+        elif part and part[0].isupper() and part.isupper():
+            text += f".{part}"
+    return text
+
+
+def _unknown(model: type[BaseModel], error: ErrorDetails, where: str) -> FieldError:
+    name = str(error["loc"][-1])
+    near = difflib.get_close_matches(name, _fields(model, error["loc"][:-1]), n=1, cutoff=0.6)
+    hint = f" (did you mean {near[0]}?)" if near else ""
+    return FieldError(where, f"unknown field {where}{hint}", unknown=True)
+
+
+def _fields(model: type[BaseModel], location: Sequence[int | str]) -> list[str]:
+    schema: dict[str, Any] = model.model_json_schema(by_alias=True)
+    definitions = schema.get("$defs", {})
+    current = schema
+    for part in location:
+        current = _resolved(current, definitions)
+        if isinstance(part, int):
+            current = current.get("items", {})
+        else:
+            current = current.get("properties", {}).get(part, {})
+    return list(_resolved(current, definitions).get("properties", {}))
+
+
+def _resolved(schema: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    for option in schema.get("anyOf", ()):
+        if "$ref" in option:
+            schema = option
+            break
+    if "$ref" in schema:
+        resolved: dict[str, Any] = definitions[schema["$ref"].rsplit("/", 1)[1]]
+        return resolved
+    return schema
+
+
+def _choice(where: str, value: object, expected: str) -> FieldError:
+    choices = [word.strip().strip("'") for word in expected.replace(" or ", ", ").split(",")]
+    listed = ", ".join(choices)
+    if not isinstance(value, str):
+        return FieldError(where, f"expected one of {listed}, got {spelled(value)}")
+    near = difflib.get_close_matches(value, choices, n=1, cutoff=0.5)
+    guess = f" (did you mean {near[0]}?)" if near else ""
+    return FieldError(where, f'"{value}" is not one of {listed}{guess}', _required_hint(where))
+
+
+def _required_hint(where: str) -> str:
+    if where.endswith("onRuntimeFailure"):
+        return "most jobs want avoidSpare (start again, leave warm spares alone)"
+    return ""
