@@ -1,0 +1,57 @@
+"""A resource as the wire shows it: the envelope of the Kubernetes API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from resources.canonical import Document
+from resources.instants import rfc3339
+from resources.resource import Resource, Status
+
+API_VERSION = "rmctl/v1"
+
+
+def to_wire(resource: Resource[Any, Any]) -> Document:
+    """The whole object; the spec as it was asked for, without defaults. Secrets never stand in a spec or a status."""
+    metadata: Document = {
+        "name": resource.name,
+        "uid": resource.uid,
+        "resourceVersion": str(resource.resource_version),
+        "generation": resource.generation,
+        "creationTimestamp": rfc3339(float(int(resource.created_at))),
+    }
+    if resource.project:
+        metadata["namespace"] = resource.project
+    if resource.labels:
+        metadata["labels"] = dict(resource.labels)
+    if resource.annotations:
+        metadata["annotations"] = dict(resource.annotations)
+    if resource.finalizers:
+        metadata["finalizers"] = list(resource.finalizers)
+    if resource.deletion_timestamp is not None:
+        metadata["deletionTimestamp"] = rfc3339(float(int(resource.deletion_timestamp)))
+    if resource.owner:
+        metadata["ownerReferences"] = [_owner(resource)]
+    return {
+        "apiVersion": API_VERSION,
+        "kind": resource.ref.kind,
+        "metadata": metadata,
+        "spec": resource.document,
+        "status": status_document(resource.status),
+    }
+
+
+def _owner(resource: Resource[Any, Any]) -> Document:
+    """Only a bundle owns today, and a job's name starts with its bundle's."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "bundle",
+        "name": resource.name.partition(".")[0],
+        "uid": resource.owner,
+        "controller": True,
+    }
+
+
+def status_document(status: Status) -> Document:
+    """A status as JSON: camelCase, nulls left out."""
+    return status.model_dump(mode="json", by_alias=True, exclude_none=True)
