@@ -1,0 +1,41 @@
+"""What each field manager applied last: the base of a three-way merge."""
+
+from __future__ import annotations
+
+import json
+
+from sqlalchemy import bindparam, delete, select
+from sqlalchemy.dialects.sqlite import insert
+
+from resources.canonical import Document, canonical
+from store.tables import applied as table
+from store.tx import Tx
+
+_find = select(table.c.document).where(table.c.uid == bindparam("u"), table.c.manager == bindparam("m"))
+_all = select(table.c.manager, table.c.document).where(table.c.uid == bindparam("u")).order_by(table.c.manager)
+_put = insert(table)
+_upsert = _put.on_conflict_do_update(
+    index_elements=["uid", "manager"], set_={"document": _put.excluded.document, "at": _put.excluded.at}
+)
+_delete = delete(table).where(table.c.uid == bindparam("u"), table.c.manager == bindparam("m"))
+
+
+def find(tx: Tx, uid: str, manager: str) -> Document | None:
+    text = tx.execute(_find, {"u": uid, "m": manager}).scalar_one_or_none()
+    if text is None:
+        return None
+    document: Document = json.loads(text)
+    return document
+
+
+def put(tx: Tx, uid: str, manager: str, document: Document) -> None:
+    tx.write(_upsert, {"uid": uid, "manager": manager, "document": canonical(document), "at": tx.now})
+
+
+def forget(tx: Tx, uid: str, manager: str) -> None:
+    tx.write(_delete, {"u": uid, "m": manager})
+
+
+def managers(tx: Tx, uid: str) -> dict[str, Document]:
+    """Every manager's last document, by manager."""
+    return {row.manager: json.loads(row.document) for row in tx.execute(_all, {"u": uid})}

@@ -1,0 +1,247 @@
+"""The ledger of effects: recorded before the call, claimed by one worker, final once answered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, bindparam, func, insert, or_, select, update
+
+from resources.canonical import canonical
+from resources.effect import Absent, Answer, Applied, Deferred, Effect, EffectRecord, Observation, Rejected, Unknown
+from resources.reference import Ref
+from resources.resource import Resource
+from store.errors import ClaimLost, EffectMismatch
+from store.notes import EffectDue
+from store.queue import hashed
+from store.tables import effects as table
+from store.tx import Tx
+
+LEASE_SECONDS = 120.0
+MAX_ERROR = 8192
+UNSURE_SECONDS = 5.0
+"""How long an indeterminate effect waits before it is observed again."""
+
+_insert = insert(table)
+_one = select(table).where(table.c.uid == bindparam("u"), table.c.key == bindparam("k"))
+_of = select(table).where(table.c.uid == bindparam("u")).order_by(table.c.created_at, table.c.key)
+_open_of = _of.where(table.c.state.in_(("pending", "indeterminate")))
+_all = select(table).order_by(table.c.created_at.desc(), table.c.uid, table.c.key)
+_due = (
+    select(table)
+    .where(
+        table.c.provider == bindparam("p"),
+        table.c.state.in_(("pending", "indeterminate")),
+        table.c.available_at <= bindparam("now"),
+        or_(table.c.token_hash.is_(None), table.c.expires_at <= bindparam("now")),
+    )
+    .order_by(table.c.available_at, table.c.uid, table.c.key)
+    .limit(bindparam("limit"))
+)
+_claim = update(table).where(
+    table.c.uid == bindparam("b_uid"), table.c.key == bindparam("b_key"), table.c.lease_generation == bindparam("b_lease")
+)
+_mine = update(table).where(
+    table.c.uid == bindparam("b_uid"),
+    table.c.key == bindparam("b_key"),
+    table.c.token_hash == bindparam("b_hash"),
+    table.c.lease_generation == bindparam("b_lease"),
+    table.c.expires_at > bindparam("b_now"),
+    table.c.state.in_(("pending", "indeterminate")),
+)
+_expire = update(table).where(table.c.token_hash.is_not(None)).values(expires_at=bindparam("now"))
+_hurry = update(table).where(
+    table.c.target == bindparam("t"), table.c.state.in_(("pending", "indeterminate")), table.c.available_at > bindparam("at")
+)
+_next = select(func.min(table.c.available_at)).where(
+    table.c.provider == bindparam("p"), table.c.state.in_(("pending", "indeterminate")), table.c.token_hash.is_(None)
+)
+_next_expiry = select(func.min(table.c.expires_at)).where(
+    table.c.provider == bindparam("p"), table.c.token_hash.is_not(None)
+)
+
+
+@dataclass(frozen=True)
+class EffectClaim:
+    """An effect held by one worker; `record.attempts` counts this attempt."""
+
+    record: EffectRecord
+    token: str
+    lease_generation: int
+
+
+def record(tx: Tx, owner: Resource[Any, Any], effect: Effect) -> EffectRecord:
+    """The pending row of an effect, or the row that its key already has. Raises EffectMismatch for another request."""
+    found = find(tx, owner.uid, effect.key)
+    if found is not None:
+        if found.kind != effect.kind or found.fingerprint != effect.fingerprint:
+            raise EffectMismatch(
+                effect.key, f"{found.kind} {found.fingerprint[:12]}", f"{effect.kind} {effect.fingerprint[:12]}"
+            )
+        return found
+    tx.write(
+        _insert,
+        {
+            "uid": owner.uid,
+            "key": effect.key,
+            "owner_kind": owner.ref.kind,
+            "owner_project": owner.ref.project,
+            "owner_name": owner.ref.name,
+            "kind": effect.kind,
+            "provider": effect.provider,
+            "target": effect.target,
+            "generation": owner.generation,
+            "fingerprint": effect.fingerprint,
+            "request": canonical(effect.request),
+            "state": "pending",
+            "attempts": 0,
+            "created_at": tx.now,
+            "available_at": tx.now,
+            "lease_generation": 0,
+        },
+    )
+    tx.note(EffectDue(effect.provider, tx.now))
+    made = find(tx, owner.uid, effect.key)
+    assert made is not None
+    return made
+
+
+def find(tx: Tx, uid: str, key: str) -> EffectRecord | None:
+    row = tx.execute(_one, {"u": uid, "k": key}).first()
+    return None if row is None else _read(row)
+
+
+def of(tx: Tx, uid: str) -> tuple[EffectRecord, ...]:
+    """Of one resource, oldest first."""
+    return tuple(map(_read, tx.execute(_of, {"u": uid})))
+
+
+def open_of(tx: Tx, uid: str) -> tuple[EffectRecord, ...]:
+    """The pending and indeterminate ones of one resource."""
+    return tuple(map(_read, tx.execute(_open_of, {"u": uid})))
+
+
+def list_all(tx: Tx, limit: int = 1000) -> tuple[EffectRecord, ...]:
+    """Newest first."""
+    return tuple(map(_read, tx.execute(_all.limit(limit))))
+
+
+def claim(
+    tx: Tx, provider: str, *, limit: int, token: Callable[[], str], lease: float = LEASE_SECONDS
+) -> tuple[EffectClaim, ...]:
+    """Take due effects of a provider, oldest first; each claim is one more attempt."""
+    claims = []
+    for row in tx.execute(_due, {"p": provider, "now": tx.now, "limit": limit}).all():
+        raw = token()
+        tx.write(
+            _claim,
+            {
+                "b_uid": row.uid,
+                "b_key": row.key,
+                "b_lease": row.lease_generation,
+                "token_hash": hashed(raw),
+                "expires_at": tx.now + lease,
+                "lease_generation": row.lease_generation + 1,
+                "attempts": row.attempts + 1,
+                "started_at": tx.now,
+            },
+        )
+        taken = find(tx, row.uid, row.key)
+        assert taken is not None
+        claims.append(EffectClaim(taken, raw, row.lease_generation + 1))
+    return tuple(claims)
+
+
+def answer(tx: Tx, claim: EffectClaim, answer: Answer | Observation) -> EffectRecord:
+    """Write what the driver said. Final states never change: the statement that writes guards them. Raises ClaimLost."""
+    match answer:
+        case Applied(ref=ref):
+            values: dict[str, Any] = {"state": "applied", "external_ref": ref, "completed_at": tx.now, "error": None}
+        case Rejected(error=error, code=code):
+            values = {"state": "rejected", "error": bounded(error), "code": code, "completed_at": tx.now}
+        case Deferred(reason=reason, retry_after=after):
+            values = {"state": "pending", "error": bounded(reason), "available_at": tx.now + after}
+        case Unknown(reason=reason):
+            values = {"state": "indeterminate", "error": bounded(reason), "available_at": tx.now + UNSURE_SECONDS}
+        case Absent():
+            values = {"state": "pending", "available_at": tx.now}
+    _finish(tx, claim, values)
+    stored = find(tx, claim.record.uid, claim.record.key)
+    assert stored is not None
+    if not stored.final:
+        tx.note(EffectDue(stored.provider, stored.available_at))
+    return stored
+
+
+def cancel(tx: Tx, claim: EffectClaim) -> EffectRecord:
+    """An effect found absent while its owner is being deleted: it is not applied any more."""
+    return answer(tx, claim, Rejected("the resource is being deleted", code="cancelled"))
+
+
+def let_go(tx: Tx, claim: EffectClaim, delay: float) -> None:
+    """The record as it was; due again after `delay` seconds."""
+    _finish(tx, claim, {"available_at": tx.now + delay})
+    tx.note(EffectDue(claim.record.provider, tx.now + delay))
+
+
+def hurry(tx: Tx, target: str) -> None:
+    """What waits for a target is due now: the target came back."""
+    tx.write(_hurry, {"t": target, "at": tx.now, "available_at": tx.now})
+
+
+def expire_all(tx: Tx) -> None:
+    """Claims of a server that is gone run out now. Only the holder of the folder's lock may say so."""
+    tx.write(_expire, {"now": tx.now})
+
+
+def next_due(tx: Tx, provider: str) -> float | None:
+    times = [tx.execute(statement, {"p": provider}).scalar_one_or_none() for statement in (_next, _next_expiry)]
+    return min((at for at in times if at is not None), default=None)
+
+
+def bounded(text: str) -> str:
+    """At most 8,192 characters, then one ellipsis."""
+    return text if len(text) <= MAX_ERROR else text[:MAX_ERROR] + "…"
+
+
+def _finish(tx: Tx, claim: EffectClaim, values: dict[str, Any]) -> None:
+    written = tx.write(
+        _mine,
+        {
+            "b_uid": claim.record.uid,
+            "b_key": claim.record.key,
+            "b_hash": hashed(claim.token),
+            "b_lease": claim.lease_generation,
+            "b_now": tx.now,
+            "token_hash": None,
+            "expires_at": None,
+            **values,
+        },
+    )
+    if written.rowcount == 0:
+        raise ClaimLost(claim.record.id)
+
+
+def _read(row: Row[Any]) -> EffectRecord:
+    return EffectRecord(
+        uid=row.uid,
+        key=row.key,
+        owner=Ref(row.owner_kind, row.owner_name, row.owner_project),
+        kind=row.kind,
+        provider=row.provider,
+        target=row.target,
+        generation=row.generation,
+        fingerprint=row.fingerprint,
+        request=json.loads(row.request),
+        state=row.state,
+        attempts=row.attempts,
+        created_at=row.created_at,
+        external_ref=row.external_ref,
+        error=row.error,
+        code=row.code,
+        started_at=row.started_at,
+        completed_at=row.completed_at,
+        available_at=row.available_at,
+    )

@@ -1,0 +1,229 @@
+"""The ledger of room: what nodes have, what is claimed, guarded by the statements that write it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sqlalchemy import Row, bindparam, delete, func, insert, select, update
+from sqlalchemy.dialects.sqlite import insert as upsert
+
+from resources.allocation import Allocation
+from resources.canonical import canonical
+from resources.reference import Ref
+from store.errors import Short
+from store.notes import BlocksChanged, Released, Reserved
+from store.tables import allocations, node_blocks, node_scalars, pool_rollup, port_claims
+from store.tx import Tx
+
+BLOCK_ORDER = ("unreachable", "no inventory", "terminating", "unhealthy", "not ready", "cordoned")
+
+_by_id = select(allocations).where(allocations.c.id == bindparam("i"))
+_list = select(allocations).order_by(allocations.c.id)
+_insert = insert(allocations)
+_delete = delete(allocations).where(allocations.c.id == bindparam("i"))
+_take = (
+    update(node_scalars)
+    .where(
+        node_scalars.c.node == bindparam("n"),
+        node_scalars.c.resource == bindparam("r"),
+        node_scalars.c.allocated + bindparam("a") <= node_scalars.c.capacity,
+    )
+    .values(allocated=node_scalars.c.allocated + bindparam("a"))
+)
+_give = (
+    update(node_scalars)
+    .where(node_scalars.c.node == bindparam("n"), node_scalars.c.resource == bindparam("r"))
+    .values(allocated=node_scalars.c.allocated - bindparam("a"))
+)
+_scalars = select(node_scalars).where(node_scalars.c.node == bindparam("n")).order_by(node_scalars.c.resource)
+_free = select((node_scalars.c.capacity - node_scalars.c.allocated)).where(
+    node_scalars.c.node == bindparam("n"), node_scalars.c.resource == bindparam("r")
+)
+_port = upsert(port_claims).on_conflict_do_nothing()
+_free_ports = delete(port_claims).where(port_claims.c.allocation == bindparam("i"))
+_put_scalar = upsert(node_scalars)
+_set_scalar = _put_scalar.on_conflict_do_update(
+    index_elements=["node", "resource"],
+    set_={"total": _put_scalar.excluded.total, "capacity": _put_scalar.excluded.capacity},
+)
+_put_rollup = upsert(pool_rollup)
+_add_rollup = _put_rollup.on_conflict_do_update(
+    index_elements=["pool", "resource"],
+    set_={
+        "capacity": pool_rollup.c.capacity + _put_rollup.excluded.capacity,
+        "allocated": pool_rollup.c.allocated + _put_rollup.excluded.allocated,
+    },
+)
+_blocks = select(node_blocks).where(node_blocks.c.node == bindparam("n")).order_by(node_blocks.c.since)
+_block = upsert(node_blocks).on_conflict_do_nothing()
+_unblock = delete(node_blocks).where(
+    node_blocks.c.node == bindparam("n"), node_blocks.c.reason == bindparam("r"), node_blocks.c.cause == bindparam("c")
+)
+
+
+def scalars(allocation: Allocation) -> tuple[tuple[str, int], ...]:
+    """The amounts of an allocation by resource, in the order in which they are claimed."""
+    return (
+        ("vcpu", allocation.capacity_milli),
+        ("cores", allocation.cores),
+        ("memory", allocation.memory_mib),
+    )
+
+
+def reserve(tx: Tx, allocation: Allocation) -> None:
+    """Claim room; the same allocation again writes nothing. Raises Short naming what the node lacks.
+
+    Order of statements: node, scalars, ports, allocation row, rollup.
+    """
+    found = find(tx, allocation.id)
+    if found is not None:
+        if found != allocation:
+            raise Short(allocation.node, f"{allocation.id} is held on {found.node}")
+        return
+    reasons = blocks(tx, allocation.node)
+    if reasons:
+        raise Short(allocation.node, f"{allocation.node} is no longer schedulable")
+    for resource, amount in scalars(allocation):
+        values = {"n": allocation.node, "r": resource, "a": amount}
+        if amount and tx.write(_take, values).rowcount == 0:
+            raise Short(allocation.node, f"{resource} on {allocation.node} ran out")
+    for port in allocation.ports:
+        if tx.write(_port, {"node": allocation.node, "port": port, "allocation": allocation.id}).rowcount == 0:
+            raise Short(allocation.node, f"{port} on {allocation.node} was taken concurrently")
+    tx.write(_insert, {**_row(allocation), "created_at": tx.now})
+    _roll(tx, allocation.pool, {r: (0, a) for r, a in scalars(allocation) if a})
+    tx.note(Reserved(allocation))
+
+
+def release(tx: Tx, allocation_id: str) -> Allocation | None:
+    """Give room back; None when nothing was held."""
+    found = find(tx, allocation_id)
+    if found is None:
+        return None
+    for resource, amount in scalars(found):
+        if amount:
+            tx.write(_give, {"n": found.node, "r": resource, "a": amount})
+    tx.write(_free_ports, {"i": found.id})
+    tx.write(_delete, {"i": found.id})
+    _roll(tx, found.pool, {r: (0, -a) for r, a in scalars(found) if a})
+    tx.note(Released(found))
+    return found
+
+
+def find(tx: Tx, allocation_id: str) -> Allocation | None:
+    row = tx.execute(_by_id, {"i": allocation_id}).first()
+    return None if row is None else _read(row)
+
+
+def list_allocations(
+    tx: Tx, *, uid: str | None = None, node: str | None = None, pool: str | None = None
+) -> tuple[Allocation, ...]:
+    """By id; of a job, a node, a pool, or all."""
+    statement = _list
+    if uid is not None:
+        statement = statement.where(allocations.c.uid == uid)
+    if node is not None:
+        statement = statement.where(allocations.c.node == node)
+    if pool is not None:
+        statement = statement.where(allocations.c.pool == pool)
+    return tuple(map(_read, tx.execute(statement)))
+
+
+def set_room(tx: Tx, node: str, pool: str, room: dict[str, tuple[int, int]]) -> None:
+    """What a node has: resource to (total, claimable). What is claimed stays as it is."""
+    before = {row.resource: row.capacity for row in tx.execute(_scalars, {"n": node})}
+    for resource, (total, capacity) in room.items():
+        tx.write(
+            _set_scalar, {"node": node, "resource": resource, "total": total, "capacity": capacity, "allocated": 0}
+        )
+    _roll(tx, pool, {r: (capacity - before.get(r, 0), 0) for r, (_, capacity) in room.items()})
+
+
+def drop_node(tx: Tx, node: str, pool: str) -> None:
+    """Forget a node that holds no allocation."""
+    gone = {row.resource: (-row.capacity, -row.allocated) for row in tx.execute(_scalars, {"n": node})}
+    tx.write(delete(node_scalars).where(node_scalars.c.node == node))
+    tx.write(delete(node_blocks).where(node_blocks.c.node == node))
+    _roll(tx, pool, gone)
+
+
+def room(tx: Tx, node: str) -> dict[str, tuple[int, int, int]]:
+    """Resource to (total, claimable, claimed) of a node."""
+    return {row.resource: (row.total, row.capacity, row.allocated) for row in tx.execute(_scalars, {"n": node})}
+
+
+def block(tx: Tx, node: str, reason: str, cause: str = "") -> None:
+    """A NoSchedule row; blocking twice writes nothing."""
+    if tx.write(_block, {"node": node, "reason": reason, "cause": cause, "since": tx.now}).rowcount:
+        tx.note(BlocksChanged(node, blocks(tx, node)))
+
+
+def unblock(tx: Tx, node: str, reason: str, cause: str = "") -> None:
+    if tx.write(_unblock, {"n": node, "r": reason, "c": cause}).rowcount:
+        tx.note(BlocksChanged(node, blocks(tx, node)))
+
+
+def blocks(tx: Tx, node: str) -> tuple[str, ...]:
+    """NoSchedule reasons of a node in their fixed order, each once."""
+    reasons = {row.reason for row in tx.execute(_blocks, {"n": node})}
+    known = [reason for reason in BLOCK_ORDER if reason in reasons]
+    return (*known, *sorted(reasons - set(known)))
+
+
+def block_rows(tx: Tx, node: str) -> tuple[Row[Any], ...]:
+    """Reason, cause and since of each NoSchedule row."""
+    return tuple(tx.execute(_blocks, {"n": node}))
+
+
+def rollup(tx: Tx, pool: str) -> dict[str, tuple[int, int]]:
+    """Resource to (claimable, claimed) over the nodes of a pool."""
+    rows = tx.execute(select(pool_rollup).where(pool_rollup.c.pool == pool))
+    return {row.resource: (row.capacity, row.allocated) for row in rows}
+
+
+def summed(tx: Tx, pool: str) -> dict[str, int]:
+    """Claimed amounts of a pool, added up from its live allocations: what the rollup must equal."""
+    names = {"vcpu": allocations.c.capacity_milli, "cores": allocations.c.cores, "memory": allocations.c.memory_mib}
+    sums = [func.coalesce(func.sum(column), 0).label(name) for name, column in names.items()]
+    row = tx.execute(select(*sums).where(allocations.c.pool == pool)).one()
+    return {name: int(row._mapping[name]) for name in names}
+
+
+def _roll(tx: Tx, pool: str, deltas: dict[str, tuple[int, int]]) -> None:
+    for resource, (capacity, allocated) in deltas.items():
+        if capacity or allocated:
+            tx.write(_add_rollup, {"pool": pool, "resource": resource, "capacity": capacity, "allocated": allocated})
+
+
+def _row(a: Allocation) -> dict[str, Any]:
+    return {
+        "id": a.id,
+        "uid": a.uid,
+        "owner_project": a.owner.project,
+        "owner_name": a.owner.name,
+        "instance": a.instance,
+        "pool": a.pool,
+        "node": a.node,
+        "capacity_milli": a.capacity_milli,
+        "cores": a.cores,
+        "memory_mib": a.memory_mib,
+        "ports": canonical(list(a.ports)),
+        "exclusive": int(a.exclusive),
+    }
+
+
+def _read(row: Row[Any]) -> Allocation:
+    return Allocation(
+        id=row.id,
+        uid=row.uid,
+        owner=Ref("job", row.owner_name, row.owner_project),
+        instance=row.instance,
+        pool=row.pool,
+        node=row.node,
+        capacity_milli=row.capacity_milli,
+        cores=row.cores,
+        memory_mib=row.memory_mib,
+        ports=tuple(json.loads(row.ports)),
+        exclusive=bool(row.exclusive),
+    )

@@ -1,0 +1,161 @@
+"""What agents report: node facts, instances and log tails; written by the agents' door alone, never by a pass."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import Row, bindparam, delete, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from resources.canonical import canonical
+from resources.facts import Instance, Inventory, LogTail, NodeFacts
+from store.notes import NodeReported
+from store.tables import instances, log_tails, node_facts
+from store.tx import Tx
+
+KEEP_TAILS = 2
+"""The current and the previous attempt of a job."""
+KEEP_ENDED = 5
+"""Ended instances kept of one job."""
+
+_facts = select(node_facts).where(node_facts.c.node == bindparam("n"))
+_put_facts = insert(node_facts)
+_upsert_facts = _put_facts.on_conflict_do_update(
+    index_elements=["node"],
+    set_={
+        column: _put_facts.excluded[column]
+        for column in ("boot_id", "inventory", "last_heartbeat", "report_seq", "connected")
+    },
+)
+_beat = update(node_facts).where(node_facts.c.node == bindparam("b_node"))
+_put_instance = insert(instances)
+_upsert_instance = _put_instance.on_conflict_do_update(
+    index_elements=["uid", "id"],
+    set_={column.name: _put_instance.excluded[column.name] for column in instances.c if column.name not in ("uid", "id")},
+)
+_put_tail = insert(log_tails)
+_upsert_tail = _put_tail.on_conflict_do_update(
+    index_elements=["uid", "instance"],
+    set_={column: _put_tail.excluded[column] for column in ("attempt", "text", "truncated", "at")},
+)
+
+
+def facts(tx: Tx, node: str) -> NodeFacts | None:
+    row = tx.execute(_facts, {"n": node}).first()
+    return None if row is None else _read_facts(row)
+
+
+def all_facts(tx: Tx) -> tuple[NodeFacts, ...]:
+    return tuple(map(_read_facts, tx.execute(select(node_facts).order_by(node_facts.c.node))))
+
+
+def put_facts(tx: Tx, facts: NodeFacts) -> None:
+    inventory = asdict(facts.inventory)
+    tx.write(
+        _upsert_facts,
+        {
+            "node": facts.node,
+            "boot_id": facts.boot_id,
+            "inventory": canonical({**inventory, "capabilities": list(facts.inventory.capabilities), "images": list(facts.inventory.images)}),
+            "last_heartbeat": facts.last_heartbeat,
+            "report_seq": facts.report_seq,
+            "connected": int(facts.connected),
+        },
+    )
+    tx.note(NodeReported(facts))
+
+
+def heartbeat(tx: Tx, node: str) -> None:
+    """Server time; moves no revision and wakes nobody."""
+    tx.write(_beat, {"b_node": node, "last_heartbeat": tx.now, "connected": 1})
+
+
+def set_connected(tx: Tx, node: str, connected: bool) -> None:
+    tx.write(_beat, {"b_node": node, "connected": int(connected)})
+
+
+def disconnect_all(tx: Tx) -> None:
+    """At a server's start nobody is connected yet."""
+    tx.write(update(node_facts).values(connected=0))
+
+
+def restart_clocks(tx: Tx) -> None:
+    """At a server's start every heartbeat counts from now: silence before it was the server's own."""
+    tx.write(update(node_facts).values(last_heartbeat=tx.now, connected=0))
+
+
+def set_report_seq(tx: Tx, node: str, seq: int) -> None:
+    tx.write(_beat, {"b_node": node, "report_seq": seq})
+
+
+def drop_facts(tx: Tx, node: str) -> None:
+    tx.write(delete(node_facts).where(node_facts.c.node == node))
+    tx.write(delete(instances).where(instances.c.node == node))
+
+
+def list_instances(tx: Tx, *, uid: str | None = None, node: str | None = None) -> tuple[Instance, ...]:
+    """By uid and id; of a job, of a node, or all."""
+    statement = select(instances).order_by(instances.c.uid, instances.c.attempt, instances.c.id)
+    if uid is not None:
+        statement = statement.where(instances.c.uid == uid)
+    if node is not None:
+        statement = statement.where(instances.c.node == node)
+    return tuple(map(_read_instance, tx.execute(statement)))
+
+
+def put_instance(tx: Tx, instance: Instance) -> None:
+    tx.write(_upsert_instance, {**asdict(instance), "ports": canonical(list(instance.ports)), "ready": int(instance.ready)})
+    if not instance.alive:
+        _trim(tx, instance.uid)
+
+
+def drop_instances(tx: Tx, uid: str) -> None:
+    """A job is gone, and what was known of its instances and their words with it."""
+    tx.write(delete(instances).where(instances.c.uid == uid))
+    tx.write(delete(log_tails).where(log_tails.c.uid == uid))
+
+
+def put_log_tail(tx: Tx, tail: LogTail) -> None:
+    """Replaces the tail of the same instance; the two newest of a job are kept."""
+    tx.write(
+        _upsert_tail,
+        {
+            "uid": tail.uid,
+            "instance": tail.instance,
+            "attempt": tail.attempt,
+            "text": tail.text,
+            "truncated": int(tail.truncated),
+            "at": tail.at,
+        },
+    )
+    kept = [kept.instance for kept in list_log_tails(tx, tail.uid)[:KEEP_TAILS]]
+    tx.write(delete(log_tails).where(log_tails.c.uid == tail.uid, log_tails.c.instance.not_in(kept)))
+
+
+def list_log_tails(tx: Tx, uid: str) -> tuple[LogTail, ...]:
+    """Newest first."""
+    rows = tx.execute(select(log_tails).where(log_tails.c.uid == uid).order_by(log_tails.c.at.desc()))
+    return tuple(
+        LogTail(row.uid, row.instance, row.attempt, bytes(row.text), bool(row.truncated), row.at) for row in rows
+    )
+
+
+def _trim(tx: Tx, uid: str) -> None:
+    ended = [i for i in list_instances(tx, uid=uid) if not i.alive]
+    for instance in sorted(ended, key=lambda i: i.at)[:-KEEP_ENDED]:
+        tx.write(delete(instances).where(instances.c.uid == uid, instances.c.id == instance.id))
+
+
+def _read_facts(row: Row[Any]) -> NodeFacts:
+    known = json.loads(row.inventory)
+    inventory = Inventory(
+        **{**known, "capabilities": tuple(known["capabilities"]), "images": tuple(known["images"])}
+    )
+    return NodeFacts(row.node, row.boot_id, inventory, row.last_heartbeat, row.report_seq, bool(row.connected))
+
+
+def _read_instance(row: Row[Any]) -> Instance:
+    values = dict(row._mapping)
+    return Instance(**{**values, "ports": tuple(json.loads(row.ports)), "ready": bool(row.ready)})

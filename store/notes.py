@@ -1,0 +1,74 @@
+"""Notes: what a committed write tells the rest of the process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from resources.allocation import Allocation
+from resources.facts import NodeFacts
+from resources.reference import Ref
+from resources.resource import Resource
+
+
+@dataclass(frozen=True)
+class Written:
+    """A resource was created or changed."""
+
+    resource: Resource[Any, Any]
+
+
+@dataclass(frozen=True)
+class Gone:
+    """A resource was removed."""
+
+    resource: Resource[Any, Any]
+
+
+@dataclass(frozen=True)
+class Reserved:
+    allocation: Allocation
+
+
+@dataclass(frozen=True)
+class Released:
+    allocation: Allocation
+
+
+@dataclass(frozen=True)
+class NodeReported:
+    """A node's facts changed in what placement sees: inventory, boot, connection."""
+
+    facts: NodeFacts
+
+
+@dataclass(frozen=True)
+class BlocksChanged:
+    """The NoSchedule reasons of a node, in stored order."""
+
+    node: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Woken:
+    """A key is due at `at` (unix seconds)."""
+
+    ref: Ref
+    at: float
+
+
+@dataclass(frozen=True)
+class EffectDue:
+    """An effect of a provider is due at `at` (unix seconds)."""
+
+    provider: str
+    at: float
+
+
+@dataclass(frozen=True)
+class Evented:
+    """An event was added or counted up."""
+
+    ref: Ref
+    type: str

@@ -1,0 +1,273 @@
+"""The queue: one row a key, claimed by one worker at a time, and no wake lost."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, bindparam, case, delete, func, or_, select, update
+from sqlalchemy.dialects.sqlite import insert
+
+from resources.reference import Ref
+from store.errors import ClaimLost
+from store.notes import Woken
+from store.tables import queue as table
+from store.tx import Tx
+
+LEASE_SECONDS = 120.0
+MIN_LEASE_SECONDS = 0.3
+FAILING_SECONDS = 1.0
+"""A failing key runs at most this often, whatever wakes it."""
+RERUNS = 5
+"""Conflicts in a row that rerun at once; the next one counts as an error."""
+
+Backoff = Callable[[int], float]
+"""From the count of consecutive errors to seconds."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A key held until `expires_at`. The raw token stays with its worker; the store keeps its hash."""
+
+    ref: Ref
+    token: str
+    lease_generation: int
+    wakes: int
+    errors: int
+    conflicts: int
+    expires_at: float
+    due_since: float
+
+
+_key = (table.c.kind == bindparam("k"), table.c.project == bindparam("p"), table.c.name == bindparam("n"))
+_put = insert(table).values(
+    kind=bindparam("k"),
+    project=bindparam("p"),
+    name=bindparam("n"),
+    available_at=bindparam("at"),
+    enqueued_at=bindparam("now"),
+    wakes=1,
+    errors=0,
+    conflicts=0,
+    lease_generation=0,
+)
+_enqueue = _put.on_conflict_do_update(
+    index_elements=["kind", "project", "name"],
+    set_={
+        "available_at": case(
+            (table.c.errors == 0, func.min(table.c.available_at, _put.excluded.available_at)),
+            else_=func.min(
+                table.c.available_at,
+                func.max(_put.excluded.available_at, func.coalesce(table.c.last_run_at, 0) + FAILING_SECONDS),
+            ),
+        ),
+        "wakes": table.c.wakes + 1,
+    },
+)
+_due = (
+    select(table)
+    .where(
+        table.c.available_at <= bindparam("now"),
+        or_(table.c.token_hash.is_(None), table.c.expires_at <= bindparam("now")),
+    )
+    .order_by(table.c.available_at, table.c.kind, table.c.project, table.c.name)
+    .limit(bindparam("limit"))
+)
+_claim = (
+    update(table)
+    .where(
+        table.c.kind == bindparam("k"),
+        table.c.project == bindparam("p"),
+        table.c.name == bindparam("n"),
+        table.c.lease_generation == bindparam("g"),
+    )
+    .values(
+        token_hash=bindparam("hash"),
+        expires_at=bindparam("expires"),
+        lease_generation=table.c.lease_generation + 1,
+        claimed_wakes=table.c.wakes,
+        last_run_at=bindparam("at"),
+    )
+)
+_mine = (
+    *_key,
+    table.c.token_hash == bindparam("hash"),
+    table.c.lease_generation == bindparam("g"),
+    table.c.expires_at > bindparam("now"),
+)
+_held = select(table.c.wakes).where(*_mine)
+_renew = update(table).where(*_mine).values(expires_at=bindparam("expires"))
+_settle = delete(table).where(*_mine, table.c.wakes == bindparam("w"))
+_release = (
+    update(table)
+    .where(*_mine)
+    .values(
+        token_hash=None,
+        expires_at=None,
+        claimed_wakes=None,
+        errors=bindparam("e"),
+        conflicts=bindparam("c"),
+        available_at=bindparam("at"),
+        enqueued_at=bindparam("since"),
+    )
+)
+_expire = update(table).where(table.c.token_hash.is_not(None)).values(expires_at=bindparam("now"))
+_remove = delete(table).where(*_key)
+_next = select(func.min(table.c.available_at)).where(table.c.token_hash.is_(None))
+_next_expiry = select(func.min(table.c.expires_at)).where(table.c.token_hash.is_not(None))
+
+
+def enqueue(tx: Tx, ref: Ref, at: float | None = None) -> None:
+    """Wake a key: due at the earlier of both times, one more wake; a claim is never touched."""
+    due = tx.now if at is None else at
+    tx.write(_enqueue, {"k": ref.kind, "p": ref.project, "n": ref.name, "at": due, "now": due})
+    tx.note(Woken(ref, due))
+
+
+def claim(
+    tx: Tx,
+    *,
+    limit: int,
+    token: Callable[[], str],
+    backoff: Backoff,
+    lease: float = LEASE_SECONDS,
+    busy: Collection[Ref] = (),
+) -> tuple[Claim, ...]:
+    """Take up to `limit` due keys, oldest first. A row whose lease ran out gets its error and its backoff instead of a run.
+
+    Raises ValueError for a lease under 0.3 s or a limit below 1.
+    """
+    if lease < MIN_LEASE_SECONDS or limit < 1:
+        raise ValueError(f"a lease of at least {MIN_LEASE_SECONDS} s and a limit of at least 1 are needed")
+    taken = []
+    for row in tx.execute(_due, {"now": tx.now, "limit": limit + len(busy)}).all():
+        ref = Ref(row.kind, row.name, row.project)
+        if row.token_hash is not None:
+            _back_off_expired(tx, row, backoff)
+        elif ref not in busy and len(taken) < limit:
+            taken.append(_take(tx, ref, row, token(), tx.now + lease))
+    return tuple(taken)
+
+
+def _take(tx: Tx, ref: Ref, row: Row[Any], token: str, expires: float) -> Claim:
+    tx.write(
+        _claim,
+        {**_names(ref), "g": row.lease_generation, "hash": hashed(token), "expires": expires, "at": tx.now},
+    )
+    return Claim(
+        ref, token, row.lease_generation + 1, row.wakes, row.errors, row.conflicts, expires, row.available_at
+    )
+
+
+def _back_off_expired(tx: Tx, row: Row[Any], backoff: Backoff) -> None:
+    ref = Ref(row.kind, row.name, row.project)
+    at = tx.now + backoff(row.errors + 1)
+    tx.write(
+        update(table)
+        .where(*_key, table.c.lease_generation == row.lease_generation)
+        .values(
+            token_hash=None,
+            expires_at=None,
+            claimed_wakes=None,
+            errors=row.errors + 1,
+            available_at=at,
+            lease_generation=row.lease_generation + 1,
+        ),
+        _names(ref),
+    )
+    tx.note(Woken(ref, at))
+
+
+def hold(tx: Tx, claim: Claim) -> int:
+    """The wake count of a claim that is still held. Raises ClaimLost: then nothing of the pass may be written."""
+    wakes = tx.execute(_held, _fence(tx, claim)).scalar_one_or_none()
+    if wakes is None:
+        raise ClaimLost(claim.ref)
+    return int(wakes)
+
+
+def renew(tx: Tx, claim: Claim, lease: float = LEASE_SECONDS) -> None:
+    """Raises ClaimLost for one that expired."""
+    if tx.write(_renew, {**_fence(tx, claim), "expires": tx.now + lease}).rowcount == 0:
+        raise ClaimLost(claim.ref)
+
+
+def settle(tx: Tx, claim: Claim) -> None:
+    """Done: the row goes, unless it was woken since the claim; then it is due now."""
+    wakes = hold(tx, claim)
+    if wakes == claim.wakes:
+        tx.write(_settle, {**_fence(tx, claim), "w": claim.wakes})
+    else:
+        _let_go(tx, claim, at=tx.now, errors=0, conflicts=0)
+
+
+def requeue(tx: Tx, claim: Claim, delay: float) -> None:
+    """Due again after `delay` seconds, or now if it was woken since the claim."""
+    wakes = hold(tx, claim)
+    _let_go(tx, claim, at=tx.now + (delay if wakes == claim.wakes else 0.0), errors=0, conflicts=0)
+
+
+def fail(tx: Tx, claim: Claim, delay: float) -> None:
+    """One more error; an event since the claim pulls the delay forward to one second at most."""
+    wakes = hold(tx, claim)
+    wait = delay if wakes == claim.wakes else min(delay, FAILING_SECONDS)
+    _let_go(tx, claim, at=tx.now + wait, errors=claim.errors + 1, conflicts=0)
+
+
+def rerun(tx: Tx, claim: Claim, delay: float) -> None:
+    """After a conflict: at once the first five times in a row, then as an error with `delay`."""
+    if claim.conflicts >= RERUNS:
+        fail(tx, claim, delay)
+        return
+    hold(tx, claim)
+    _let_go(tx, claim, at=tx.now, errors=claim.errors, conflicts=claim.conflicts + 1)
+
+
+def release(tx: Tx, claim: Claim) -> None:
+    """A clean stop: due now, nothing counted."""
+    hold(tx, claim)
+    _let_go(tx, claim, at=tx.now, errors=claim.errors, conflicts=claim.conflicts)
+
+
+def expire_all(tx: Tx) -> None:
+    """Claims of a server that is gone run out now. Only the holder of the folder's lock may say so."""
+    tx.write(_expire, {"now": tx.now})
+
+
+def remove(tx: Tx, ref: Ref) -> None:
+    tx.write(_remove, _names(ref))
+
+
+def next_due(tx: Tx) -> float | None:
+    """When the next unclaimed key is due, or the next claim runs out."""
+    times = [tx.execute(statement).scalar_one_or_none() for statement in (_next, _next_expiry)]
+    return min((at for at in times if at is not None), default=None)
+
+
+def list_all(tx: Tx) -> tuple[Row[Any], ...]:
+    """Every row by due time, without its token's hash."""
+    columns = [column for column in table.c if column.name != "token_hash"]
+    return tuple(tx.execute(select(*columns).order_by(table.c.available_at)))
+
+
+def depth(tx: Tx) -> int:
+    return int(tx.execute(select(func.count()).select_from(table)).scalar_one())
+
+
+def hashed(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def _let_go(tx: Tx, claim: Claim, *, at: float, errors: int, conflicts: int) -> None:
+    tx.write(_release, {**_fence(tx, claim), "at": at, "since": at, "e": errors, "c": conflicts})
+    tx.note(Woken(claim.ref, at))
+
+
+def _names(ref: Ref) -> dict[str, Any]:
+    return {"k": ref.kind, "p": ref.project, "n": ref.name}
+
+
+def _fence(tx: Tx, claim: Claim) -> dict[str, Any]:
+    return {**_names(claim.ref), "hash": hashed(claim.token), "g": claim.lease_generation, "now": tx.now}

@@ -1,0 +1,276 @@
+"""The table of resources: reading, and the compare-and-swap writes."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import replace as with_
+from typing import Any
+
+from sqlalchemy import Row, bindparam, delete, exists, insert, select, update
+
+from resources import conditions
+from resources.canonical import Document, canonical
+from resources.effect import FINAL
+from resources.reference import Ref
+from resources.registry import BY_NAME
+from resources.resource import Resource, Status
+from resources.wire import status_document, to_wire
+from store import changes, labels, queue
+from store.errors import AlreadyExists, BeingDeleted, Conflict, Corrupt, NotFound, TooLarge
+from store.notes import Gone, Written
+from store.tables import effects as effects_table
+from store.tables import resources as table
+from store.tx import Tx
+
+MAX_DOCUMENT = 1024 * 1024
+Any_ = Resource[Any, Any]
+
+_by_ref = select(table).where(
+    table.c.kind == bindparam("k"), table.c.project == bindparam("p"), table.c.name == bindparam("n")
+)
+_by_uid = select(table).where(table.c.uid == bindparam("u"))
+_owned = select(table).where(table.c.owner == bindparam("o")).order_by(table.c.kind, table.c.name)
+_all = select(table).where(table.c.kind == bindparam("k")).order_by(table.c.project, table.c.name)
+_all_in = _all.where(table.c.project == bindparam("p"))
+_insert = insert(table)
+_update = update(table).where(table.c.uid == bindparam("b_uid"), table.c.resource_version == bindparam("b_version"))
+_delete = delete(table).where(table.c.uid == bindparam("u"))
+_has_children = select(exists().where(table.c.owner == bindparam("o")))
+_has_open_effects = select(
+    exists().where(effects_table.c.uid == bindparam("u"), effects_table.c.state.not_in(tuple(sorted(FINAL))))
+)
+
+
+def find(tx: Tx, ref: Ref) -> Any_ | None:
+    row = tx.execute(_by_ref, {"k": ref.kind, "p": ref.project, "n": ref.name}).first()
+    return None if row is None else _read(row)
+
+
+def get(tx: Tx, ref: Ref) -> Any_:
+    """Raises NotFound."""
+    found = find(tx, ref)
+    if found is None:
+        raise NotFound(ref)
+    return found
+
+
+def by_uid(tx: Tx, uid: str) -> Any_ | None:
+    row = tx.execute(_by_uid, {"u": uid}).first()
+    return None if row is None else _read(row)
+
+
+def list_all(tx: Tx, kind: str, project: str | None = None) -> tuple[Any_, ...]:
+    """All of a kind by project and name; of one project, or of all for None."""
+    rows = tx.execute(_all, {"k": kind}) if project is None else tx.execute(_all_in, {"k": kind, "p": project})
+    return tuple(map(_read, rows))
+
+
+def owned(tx: Tx, uid: str) -> tuple[Any_, ...]:
+    return tuple(map(_read, tx.execute(_owned, {"o": uid})))
+
+
+def labelled(tx: Tx, kind: str, key: str, value: str, project: str | None = None) -> tuple[Any_, ...]:
+    """Resources of a kind that carry a label, by name."""
+    rows = map(_read, tx.execute(labels.carriers(table), {"k": kind, "l": key, "v": value}))
+    return tuple(r for r in rows if project is None or r.project == project)
+
+
+def create(
+    tx: Tx,
+    ref: Ref,
+    document: Document,
+    *,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    finalizers: tuple[str, ...] = (),
+    owner: str | None = None,
+) -> Any_:
+    """A new resource, generation 1, and its key woken. Raises AlreadyExists."""
+    if find(tx, ref) is not None:
+        raise AlreadyExists(ref)
+    kind = BY_NAME[ref.kind]
+    made = kind.resource(
+        ref=ref,
+        uid=tx.new_uuid(),
+        generation=1,
+        resource_version=0,
+        spec=kind.spec.model_validate(document),
+        status=kind.status(),
+        document=document,
+        labels=dict(labels or {}),
+        annotations=dict(annotations or {}),
+        finalizers=finalizers,
+        owner=owner,
+        created_at=tx.now,
+    )
+    revision = changes.append(tx, "ADDED", ref, made.uid, to_wire(made))
+    made = with_(made, resource_version=revision)
+    tx.write(_insert, {**_row(made), "uid": made.uid, "kind": ref.kind, "project": ref.project, "name": ref.name, "owner": owner, "created_at": tx.now})
+    _relabel(tx, made, {})
+    tx.note(Written(made))
+    queue.enqueue(tx, ref)
+    return made
+
+
+def replace(
+    tx: Tx,
+    resource: Any_,
+    *,
+    document: Document | None = None,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+) -> Any_:
+    """Write what differs; nothing differing writes nothing and returns the resource as it is.
+
+    A changed document raises the generation and wakes the key. Raises Conflict, and BeingDeleted for a changed document.
+    """
+    changed = document is not None and canonical(document) != canonical(resource.document)
+    new = with_(
+        resource,
+        labels=resource.labels if labels is None else dict(labels),
+        annotations=resource.annotations if annotations is None else dict(annotations),
+    )
+    if changed:
+        assert document is not None
+        if resource.deletion_timestamp is not None:
+            raise BeingDeleted(resource.ref, resource.deletion_timestamp)
+        spec = BY_NAME[resource.ref.kind].spec.model_validate(document)
+        new = with_(new, document=document, spec=spec, generation=resource.generation + 1)
+    elif new.labels == resource.labels and new.annotations == resource.annotations:
+        return resource
+    stored = _write(tx, resource, new)
+    queue.enqueue(tx, resource.ref)
+    return stored
+
+
+def replace_status(
+    tx: Tx, resource: Any_, status: Status, *, finalizers: tuple[str, ...] | None = None
+) -> Any_:
+    """Compare-and-swap of the status; byte-identical ones are not written. Conditions are merged and stamped here."""
+    stamped = status.model_copy(
+        update={
+            "observed_generation": resource.generation,
+            "conditions": conditions.merge(
+                resource.status.conditions, status.conditions, generation=resource.generation, now=tx.now
+            ),
+        }
+    )
+    new = with_(resource, status=stamped, finalizers=resource.finalizers if finalizers is None else finalizers)
+    if new.finalizers == resource.finalizers and _status(new) == _status(resource):
+        check(tx, resource)
+        return resource
+    return _write(tx, resource, new)
+
+
+def request_deletion(tx: Tx, resource: Any_) -> Any_ | None:
+    """Set the timestamp once and wake the key; None when it went at once, having no finalizer, child or open effect."""
+    if resource.deletion_timestamp is not None:
+        return resource
+    stored = _write(tx, resource, with_(resource, deletion_timestamp=tx.now, generation=resource.generation))
+    if remove_if_free(tx, stored):
+        return None
+    queue.enqueue(tx, resource.ref)
+    return stored
+
+
+def revive(tx: Tx, resource: Any_, document: Document) -> Any_:
+    """Take a deletion back with a changed document (bundles only)."""
+    return replace(tx, _write(tx, resource, with_(resource, deletion_timestamp=None)), document=document)
+
+
+def remove_if_free(tx: Tx, resource: Any_) -> bool:
+    """Remove a resource under deletion that has no finalizer, child or open effect; its owner is removed by the same rule."""
+    if resource.deletion_timestamp is None or resource.finalizers:
+        return False
+    if tx.execute(_has_children, {"o": resource.uid}).scalar_one():
+        return False
+    if tx.execute(_has_open_effects, {"u": resource.uid}).scalar_one():
+        return False
+    tx.write(_delete, {"u": resource.uid})
+    queue.remove(tx, resource.ref)
+    changes.append(tx, "DELETED", resource.ref, resource.uid, to_wire(resource))
+    tx.note(Gone(resource))
+    if resource.owner is not None:
+        owner = by_uid(tx, resource.owner)
+        if owner is not None:
+            queue.enqueue(tx, owner.ref)
+            remove_if_free(tx, owner)
+    return True
+
+
+def check(tx: Tx, resource: Any_) -> None:
+    """Raises Conflict when the resource has moved since it was read."""
+    found = tx.execute(select(table.c.resource_version).where(table.c.uid == resource.uid)).scalar_one_or_none()
+    if found != resource.resource_version:
+        raise Conflict(resource.ref, resource.resource_version, found or 0)
+
+
+def _write(tx: Tx, old: Any_, new: Any_) -> Any_:
+    check(tx, old)
+    revision = changes.append(tx, "MODIFIED", new.ref, new.uid, to_wire(new))
+    stored = with_(new, resource_version=revision)
+    tx.write(_update, {**_row(stored), "b_uid": old.uid, "b_version": old.resource_version})
+    _relabel(tx, stored, old.labels)
+    tx.note(Written(stored))
+    return stored
+
+
+def _relabel(tx: Tx, resource: Any_, before: Mapping[str, str]) -> None:
+    if dict(resource.labels) != dict(before):
+        labels.replace(tx, resource.uid, resource.ref.kind, resource.labels)
+
+
+def _status(resource: Any_) -> str:
+    return canonical(status_document(resource.status))
+
+
+def _row(resource: Any_) -> dict[str, Any]:
+    row = {
+        "generation": resource.generation,
+        "resource_version": resource.resource_version,
+        "spec": _bounded("spec", canonical(resource.document)),
+        "status": _bounded("status", _status(resource)),
+        "labels": canonical(dict(resource.labels)),
+        "annotations": canonical(dict(resource.annotations)),
+        "finalizers": canonical(list(resource.finalizers)),
+        "deletion_timestamp": resource.deletion_timestamp,
+    }
+    return {**row, "checksum": _checksum(row)}
+
+
+def _bounded(what: str, text: str) -> str:
+    length = len(text.encode())
+    if length > MAX_DOCUMENT:
+        raise TooLarge(what, length, MAX_DOCUMENT)
+    return text
+
+
+def _checksum(row: Mapping[str, Any]) -> int:
+    parts = ("spec", "status", "labels", "annotations", "finalizers")
+    return zlib.crc32("\0".join([str(row["generation"]), *(row[part] for part in parts)]).encode())
+
+
+def _read(row: Row[Any]) -> Any_:
+    values = row._mapping
+    ref = Ref(row.kind, row.name, row.project)
+    if _checksum(values) != row.checksum:
+        raise Corrupt(ref)
+    kind = BY_NAME[row.kind]
+    document = json.loads(row.spec)
+    return kind.resource(
+        ref=ref,
+        uid=row.uid,
+        generation=row.generation,
+        resource_version=row.resource_version,
+        spec=kind.spec.model_validate(document),
+        status=kind.status.model_validate_json(row.status),
+        document=document,
+        labels=json.loads(row.labels),
+        annotations=json.loads(row.annotations),
+        finalizers=tuple(json.loads(row.finalizers)),
+        owner=row.owner,
+        created_at=row.created_at,
+        deletion_timestamp=row.deletion_timestamp,
+    )

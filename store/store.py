@@ -1,0 +1,123 @@
+"""The store: one file, one writer, and a snapshot for every reader."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from sqlalchemy import Connection, Engine
+
+from store.engine import READ, network_file_system, open_engine
+from store.environment import Environment, Task
+from store.errors import Refused
+from store.lock import FolderLock, lock_folder
+from store.schema import prepare
+from store.tx import Tx
+from store.writer import Listener, Writer
+
+T = TypeVar("T")
+
+
+class Store:
+    """Open it once a process; `write` from any task, `read` for one snapshot."""
+
+    def __init__(
+        self, engine: Engine, environment: Environment, *, folder: Path | None = None, lock: FolderLock | None = None
+    ) -> None:
+        self.engine = engine
+        self.folder = folder
+        self._environment = environment
+        self._lock = lock
+        self._listeners: list[Listener] = []
+        self._held = threading.local()
+        self._readers: list[Connection] = []
+        self._writing = engine.connect()
+        self.writer = Writer(environment, self._writing, self._listeners)
+        self._task: Task | None = None
+        self._closed = False
+
+    @classmethod
+    def open(cls, folder: Path, environment: Environment, *, synchronous: str = "FULL") -> Store:
+        """The store in a data folder, made when missing. Raises Refused naming why it cannot be used."""
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        network = network_file_system(folder)
+        if network:
+            raise Refused(f"data directory is on {network}: SQLite WAL needs a local filesystem")
+        lock = lock_folder(folder)
+        try:
+            engine = open_engine(folder / "state.db", synchronous=synchronous)
+            prepare(engine, environment)
+        except BaseException:
+            lock.release()
+            raise
+        store = cls(engine, environment, folder=folder, lock=lock)
+        store.start()
+        return store
+
+    @classmethod
+    def in_memory(cls, environment: Environment) -> Store:
+        """For simulation and unit tests: the same SQL on one connection."""
+        engine = open_engine(None)
+        prepare(engine, environment)
+        store = cls(engine, environment)
+        store.start()
+        return store
+
+    def start(self) -> None:
+        self._task = self._environment.spawn("writer", self.writer.run)
+
+    def write(self, fn: Callable[[Tx], T]) -> T:
+        """Durable when it returns. See `Writer.write`."""
+        return self.writer.write(fn)
+
+    @contextmanager
+    def read(self) -> Iterator[Tx]:
+        """One snapshot; what is written meanwhile is not seen."""
+        connection = self._reader()
+        with connection.begin():
+            yield Tx(connection, self._environment.now(), writable=False)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Tx]:
+        """A write transaction of the caller's own: for tests and migrations, while no writer runs beside it."""
+        with self.engine.connect() as connection, connection.begin():
+            yield Tx(connection, self._environment.now(), writable=True, new_uuid=self._environment.uuid)
+
+    def subscribe(self, listener: Listener) -> None:
+        """Called by the writer with the notes of each batch after COMMIT, before its callers go on."""
+        self._listeners.append(listener)
+
+    def _reader(self) -> Connection:
+        if self.folder is None:
+            return self._writing
+        held: Connection | None = getattr(self._held, "connection", None)
+        if held is None:
+            held = self.engine.connect().execution_options(**READ)
+            self._held.connection = held
+            self._readers.append(held)
+        return held
+
+    def close(self) -> None:
+        """Answer what waits, then checkpoint and give the folder up. Closing twice is fine."""
+        if self._closed:
+            return
+        self._closed = True
+        self.writer.stop()
+        if self._task is not None:
+            self._task.join()
+        for connection in self._readers:
+            connection.close()
+        if self.folder is not None and self._writing.connection.dbapi_connection is not None:
+            self._writing.connection.dbapi_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # type: ignore[attr-defined]
+        self._writing.close()
+        self.engine.dispose()
+        if self._lock is not None:
+            self._lock.release()
+
+
+def notes_of(notes: Sequence[object], type_: type[T]) -> Iterator[T]:
+    """The notes of one type, in order."""
+    return (note for note in notes if isinstance(note, type_))
