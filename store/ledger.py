@@ -12,7 +12,7 @@ from resources.allocation import Allocation
 from resources.canonical import canonical
 from resources.reference import Ref
 from store.errors import Short
-from store.notes import BlocksChanged, Released, Reserved
+from store.notes import BlocksChanged, Released, Reserved, RoomSet
 from store.tables import allocations, node_blocks, node_scalars, pool_rollup, port_claims
 from store.tx import Tx
 
@@ -132,12 +132,15 @@ def list_allocations(
 
 def set_room(tx: Tx, node: str, pool: str, room: dict[str, tuple[int, int]]) -> None:
     """What a node has: resource to (total, claimable). What is claimed stays as it is."""
-    before = {row.resource: row.capacity for row in tx.execute(_scalars, {"n": node})}
+    before = {row.resource: (row.total, row.capacity) for row in tx.execute(_scalars, {"n": node})}
+    if before == room:
+        return
     for resource, (total, capacity) in room.items():
         tx.write(
             _set_scalar, {"node": node, "resource": resource, "total": total, "capacity": capacity, "allocated": 0}
         )
-    _roll(tx, pool, {r: (capacity - before.get(r, 0), 0) for r, (_, capacity) in room.items()})
+    _roll(tx, pool, {r: (capacity - before.get(r, (0, 0))[1], 0) for r, (_, capacity) in room.items()})
+    tx.note(RoomSet(node, dict(room)))
 
 
 def drop_node(tx: Tx, node: str, pool: str) -> None:
@@ -227,3 +230,17 @@ def _read(row: Row[Any]) -> Allocation:
         ports=tuple(json.loads(row.ports)),
         exclusive=bool(row.exclusive),
     )
+
+
+def all_rooms(tx: Tx) -> dict[str, dict[str, tuple[int, int]]]:
+    """Every node's resources to (total, claimable)."""
+    rooms: dict[str, dict[str, tuple[int, int]]] = {}
+    for row in tx.execute(select(node_scalars)):
+        rooms.setdefault(row.node, {})[row.resource] = (row.total, row.capacity)
+    return rooms
+
+
+def all_blocks(tx: Tx) -> dict[str, tuple[str, ...]]:
+    """Every closed node's reasons in their fixed order."""
+    names = {row.node for row in tx.execute(select(node_blocks.c.node).distinct())}
+    return {name: blocks(tx, name) for name in sorted(names)}

@@ -72,3 +72,11 @@ class Evented:
 
     ref: Ref
     type: str
+
+
+@dataclass(frozen=True)
+class RoomSet:
+    """What a node has: resource to (total, claimable)."""
+
+    node: str
+    room: dict[str, tuple[int, int]]

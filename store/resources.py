@@ -17,7 +17,7 @@ from resources.reference import Ref
 from resources.registry import BY_NAME
 from resources.resource import Resource, Status
 from resources.wire import status_document, to_wire
-from store import changes, labels, queue
+from store import changes, consequences, labels, queue
 from store.errors import AlreadyExists, BeingDeleted, Conflict, Corrupt, NotFound, TooLarge
 from store.notes import Gone, Written
 from store.tables import effects as effects_table
@@ -46,6 +46,10 @@ _has_open_effects = select(
 def find(tx: Tx, ref: Ref) -> Any_ | None:
     row = tx.execute(_by_ref, {"k": ref.kind, "p": ref.project, "n": ref.name}).first()
     return None if row is None else _read(row)
+
+
+def stands(tx: Tx, ref: Ref) -> bool:
+    return tx.execute(_by_ref, {"k": ref.kind, "p": ref.project, "n": ref.name}).first() is not None
 
 
 def get(tx: Tx, ref: Ref) -> Any_:
@@ -109,6 +113,7 @@ def create(
     made = with_(made, resource_version=revision)
     tx.write(_insert, {**_row(made), "uid": made.uid, "kind": ref.kind, "project": ref.project, "name": ref.name, "owner": owner, "created_at": tx.now})
     _relabel(tx, made, {})
+    consequences.written(tx, made)
     tx.note(Written(made))
     queue.enqueue(tx, ref)
     return made
@@ -161,7 +166,12 @@ def replace_status(
     if new.finalizers == resource.finalizers and _status(new) == _status(resource):
         check(tx, resource)
         return resource
-    return _write(tx, resource, new)
+    stored = _write(tx, resource, new)
+    if resource.owner is not None:
+        owner = by_uid(tx, resource.owner)
+        if owner is not None:
+            queue.enqueue(tx, owner.ref)
+    return stored
 
 
 def request_deletion(tx: Tx, resource: Any_) -> Any_ | None:
@@ -189,6 +199,7 @@ def remove_if_free(tx: Tx, resource: Any_) -> bool:
     if tx.execute(_has_open_effects, {"u": resource.uid}).scalar_one():
         return False
     tx.write(_delete, {"u": resource.uid})
+    consequences.removed(tx, resource)
     queue.remove(tx, resource.ref)
     changes.append(tx, "DELETED", resource.ref, resource.uid, to_wire(resource))
     tx.note(Gone(resource))
@@ -213,6 +224,8 @@ def _write(tx: Tx, old: Any_, new: Any_) -> Any_:
     stored = with_(new, resource_version=revision)
     tx.write(_update, {**_row(stored), "b_uid": old.uid, "b_version": old.resource_version})
     _relabel(tx, stored, old.labels)
+    if stored.generation != old.generation:
+        consequences.written(tx, stored)
     tx.note(Written(stored))
     return stored
 

@@ -36,6 +36,7 @@ class Store:
         self._readers: list[Connection] = []
         self._writing = engine.connect()
         self.writer = Writer(environment, self._writing, self._listeners)
+        self.publishing = self.writer.publishing
         self._task: Task | None = None
         self._closed = False
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from threading import Lock
+from threading import Lock, RLock
 from typing import Any, TypeVar, cast
 
 from sqlalchemy import Connection
@@ -55,6 +55,8 @@ class Writer:
         self._open = Batch(environment.signal())
         self._work = environment.signal()
         self._stopping = False
+        self.publishing = RLock()
+        """Held from before COMMIT until every listener has seen what was written."""
         self.commits = 0
 
     def write(self, fn: Callable[[Tx], T]) -> T:
@@ -116,27 +118,32 @@ class Writer:
                 return
             for request in requests:
                 self._commit([request])
-            return
+
+    def _together(self, requests: list[Request]) -> None:
+        """One transaction, then the listeners. Raises Lost, with nothing stored, when the database gave the transaction up."""
+        transaction = self._connection.begin()
+        try:
+            for request in requests:
+                self._one(request, alone=len(requests) == 1)
+            if all(request.error is not None for request in requests):
+                transaction.rollback()
+                return
+            with self.publishing:
+                transaction.commit()
+                self.commits += 1
+                self._publish(requests)
+        except Lost:
+            transaction.close()
+            raise
+        except DBAPIError as error:
+            transaction.close()
+            raise Lost from _named(error)
+
+    def _publish(self, requests: list[Request]) -> None:
         notes = [note for request in requests if request.error is None for note in request.notes]
         if notes:
             for listener in self._listeners:
                 listener(notes)
-
-    def _together(self, requests: list[Request]) -> None:
-        """One transaction. Raises Lost, with nothing stored, when the database gave the transaction up."""
-        connection = self._connection
-        try:
-            with connection.begin() as transaction:
-                for request in requests:
-                    self._one(request, alone=len(requests) == 1)
-                if all(request.error is not None for request in requests):
-                    transaction.rollback()
-                    return
-            self.commits += 1
-        except Lost:
-            raise
-        except DBAPIError as error:
-            raise Lost from _named(error)
 
     def _one(self, request: Request, *, alone: bool) -> None:
         request.error, request.notes = None, []

@@ -39,7 +39,11 @@ class Reader(Protocol):
         ...
 
     def waiting_jobs(self, pool: str) -> int:
-        """Jobs of the pool that are pending and have no allocation."""
+        """Jobs of the pool that wait for a place."""
+        ...
+
+    def capacity_revision(self, pool: str) -> int:
+        """Rises whenever the pool gains room; what a decision not to place is fenced with (`Decision.no_place_since`)."""
         ...
 
     def fleet(self) -> FleetView:

@@ -20,6 +20,8 @@ class Apply:
     ref: Ref
     spec: Document
     labels: Mapping[str, str] = field(default_factory=dict)
+    initial: Document = field(default_factory=dict)
+    """Fields of the spec that are set when the child is created, and left alone from then on."""
     finalizers: tuple[str, ...] = ()
     """Set when the child is created."""
 
@@ -62,11 +64,20 @@ class Unblock:
 
 
 @dataclass(frozen=True)
+class Room:
+    """What a node has: resource (vcpu in thousandths, cores, memory in MiB) to (total, claimable). Claims stay as they are."""
+
+    node: str
+    pool: str
+    amounts: Mapping[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
 class Facts:
     """What `decide` may know beside the resource and its view.
 
     `now` is unix seconds. `seed` is drawn by the runtime for this pass. `excluded` are nodes that lost a race for this key in this
-    pass, with the reason. `fleet_revision` is filled by the runtime for passes that place.
+    pass, with the reason.
     """
 
     now: float
@@ -86,6 +97,7 @@ class Decision:
     finalizers: tuple[str, ...] | None = None
     children: tuple[Apply | Delete, ...] = ()
     claims: tuple[Reserve | Release, ...] = ()
+    rooms: tuple[Room, ...] = ()
     blocks: tuple[Block | Unblock, ...] = ()
     effects: tuple[Effect, ...] = ()
     events: tuple[Event, ...] = ()

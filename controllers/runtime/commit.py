@@ -1,0 +1,99 @@
+"""Committing a decision: everything that a pass concluded, in the caller's one transaction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from controllers.runtime.decision import Apply, Block, Decision, Delete, Release, Reserve, Unblock
+from resources.canonical import Document
+from resources.effect import EFFECTS_FINALIZER
+from resources.resource import Resource
+from store import applied, effects, events, ledger, queue, resources
+from store.queue import Claim
+from store.tx import Tx
+
+CONTROLLER = "controller"
+"""The field manager of what controllers apply to their children."""
+
+
+def commit(tx: Tx, claim: Claim, resource: Resource[Any, Any], decision: Decision) -> None:
+    """Fenced by the claim and by the version that was read.
+
+    Raises ClaimLost, Conflict, Short, EffectMismatch; then nothing is stored.
+    """
+    queue.hold(tx, claim)
+    resources.check(tx, resource)
+    for room in decision.rooms:
+        ledger.set_room(tx, room.node, room.pool, dict(room.amounts))
+    for block in decision.blocks:
+        _block(tx, block)
+    for change in decision.claims:
+        match change:
+            case Release(allocation_id=allocation):
+                ledger.release(tx, allocation)
+            case Reserve(allocation=allocation_):
+                ledger.reserve(tx, allocation_)
+    for effect in decision.effects:
+        effects.record(tx, resource, effect)
+    for child in decision.children:
+        _child(tx, resource, child)
+    for event in decision.events:
+        events.add(tx, resource.ref, resource.uid, event)
+    stored = resources.replace_status(tx, resource, decision.status, finalizers=_finalizers(tx, resource, decision))
+    for ref in decision.wake:
+        queue.enqueue(tx, ref)
+    if resources.remove_if_free(tx, stored):
+        return
+    if decision.requeue_after is None:
+        queue.settle(tx, claim)
+    else:
+        queue.requeue(tx, claim, decision.requeue_after)
+
+
+def _finalizers(tx: Tx, resource: Resource[Any, Any], decision: Decision) -> tuple[str, ...]:
+    """What the decision says, and the runtime's own while an effect is open. None is added once deletion was asked for."""
+    wanted = resource.finalizers if decision.finalizers is None else decision.finalizers
+    kept = tuple(name for name in wanted if name != EFFECTS_FINALIZER)
+    if resource.deleting:
+        kept = tuple(name for name in kept if name in resource.finalizers)
+    held = EFFECTS_FINALIZER in resource.finalizers or not resource.deleting
+    return (*kept, EFFECTS_FINALIZER) if held and effects.open_of(tx, resource.uid) else kept
+
+
+def _block(tx: Tx, change: Block | Unblock) -> None:
+    match change:
+        case Block(node=node, reason=reason, cause=cause):
+            ledger.block(tx, node, reason, cause)
+        case Unblock(node=node, reason=reason, cause=cause):
+            ledger.unblock(tx, node, reason, cause)
+
+
+def _child(tx: Tx, owner: Resource[Any, Any], change: Apply | Delete) -> None:
+    found = resources.find(tx, change.ref)
+    match change:
+        case Delete():
+            if found is not None and found.owner == owner.uid:
+                resources.request_deletion(tx, found)
+        case Apply() if found is None:
+            made = resources.create(
+                tx,
+                change.ref,
+                {**change.initial, **change.spec},
+                labels=change.labels,
+                finalizers=change.finalizers,
+                owner=owner.uid,
+            )
+            applied.put(tx, made.uid, CONTROLLER, {"spec": change.spec})
+        case Apply() if found.owner == owner.uid and not found.deleting:
+            _reapply(tx, found, change)
+        case Apply():
+            return
+
+
+def _reapply(tx: Tx, found: Resource[Any, Any], change: Apply) -> None:
+    """Fields that others set stay; fields that were applied before and are gone now go."""
+    last: Document = (applied.find(tx, found.uid, CONTROLLER) or {}).get("spec", {})
+    kept = {key: value for key, value in found.document.items() if key not in last}
+    stored = resources.replace(tx, found, document={**kept, **change.spec}, labels={**found.labels, **change.labels})
+    if stored is not found:
+        applied.put(tx, found.uid, CONTROLLER, {"spec": change.spec})

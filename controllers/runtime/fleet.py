@@ -1,0 +1,200 @@
+"""The server's fleet view, kept up to date by the writer, planned on under the publishing lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from controllers.runtime.decision import Decision, Reserve
+from placement import Amounts, Claim, FleetView, NodeView
+from resources.allocation import Allocation
+from resources.facts import NodeFacts
+from resources.job import Job
+from resources.node import Node
+from resources.pool import Pool
+from store import ledger, nodes, resources
+from store.notes import BlocksChanged, Gone, NodeReported, Released, Reserved, RoomSet, Written
+from store.store import Store
+from store.tx import Tx
+
+
+class Fleet:
+    """Everything here is read and changed under `store.publishing`, which the writer holds from before COMMIT until the view shows it.
+
+    So a snapshot opened under the lock is never newer than the view.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.view = FleetView()
+        self._store = store
+        self._nodes: dict[str, Node] = {}
+        self._rooms: dict[str, dict[str, tuple[int, int]]] = {}
+        self._facts: dict[str, NodeFacts] = {}
+        self._blocks: dict[str, tuple[str, ...]] = {}
+        self._tiers: dict[str, dict[str, str]] = {}
+        self._gains: dict[str, int] = {}
+        self._waiting: dict[str, dict[str, Job]] = {}
+        self.gained: set[str] = set()
+        """Pools that gained room since the set was last emptied."""
+        self.touched: set[tuple[str, str]] = set()
+        """Pools and nodes, as (kind, name), whose gauges moved since the set was last emptied."""
+
+    def hydrate(self) -> None:
+        """Read the whole store once, and follow its writer from there."""
+        with self._store.publishing:
+            with self._store.read() as tx:
+                self._load(tx)
+            self._store.subscribe(self._follow)
+
+    @contextmanager
+    def planning(self) -> Iterator[None]:
+        """Held from view to decision, never over a commit."""
+        with self._store.publishing:
+            yield
+
+    def assume(self, decision: Decision) -> tuple[Allocation, ...]:
+        """Book the decision's claims before they are committed; what was not there before is returned."""
+        assumed = []
+        for claim in decision.claims:
+            if isinstance(claim, Reserve) and self.view.claim(claim.allocation.id) is None:
+                self.view.put_claim(seen(claim.allocation))
+                assumed.append(claim.allocation)
+        return tuple(assumed)
+
+    def withdraw(self, assumed: Sequence[Allocation]) -> None:
+        """The commit failed: the assumed claims are not there."""
+        if assumed:
+            with self._store.publishing:
+                for allocation in assumed:
+                    self.view.drop_claim(allocation.id)
+
+    def capacity_revision(self, pool: str) -> int:
+        return self._gains.get(pool, 0)
+
+    def waiting(self, pool: str) -> tuple[Job, ...]:
+        """Jobs that wait for a place, by priority, then age."""
+        jobs = self._waiting.get(pool, {}).values()
+        return tuple(sorted(jobs, key=lambda job: (-job.spec.priority, job.status.waiting_since or job.created_at)))
+
+    def _load(self, tx: Tx) -> None:
+        for pool in resources.list_all(tx, "pool"):
+            self._pool(pool)
+        self._rooms = ledger.all_rooms(tx)
+        self._blocks = ledger.all_blocks(tx)
+        self._facts = {facts.node: facts for facts in nodes.all_facts(tx)}
+        for node in resources.list_all(tx, "node"):
+            self._nodes[node.name] = node
+            self._show(node.name)
+        for allocation in ledger.list_allocations(tx):
+            self.view.put_claim(seen(allocation))
+        for job in resources.list_all(tx, "job"):
+            self._job(job)
+
+    def _follow(self, notes: Sequence[object]) -> None:
+        for note in notes:
+            match note:
+                case Written(resource=Node() as node):
+                    self._nodes[node.name] = node
+                    self._show(node.name)
+                case Written(resource=Pool() as pool):
+                    self._pool(pool)
+                case Written(resource=Job() as job):
+                    self._job(job)
+                case Gone(resource=gone):
+                    self._forget(gone)
+                case Reserved(allocation=allocation):
+                    self.view.put_claim(seen(allocation))
+                    self._touch(allocation)
+                case Released(allocation=allocation):
+                    self.view.drop_claim(allocation.id)
+                    self._touch(allocation)
+                    self._gain(allocation.pool)
+                case RoomSet(node=name, room=room):
+                    self._rooms[name] = room
+                    self._show(name)
+                case BlocksChanged(node=name, reasons=reasons):
+                    self._blocks[name] = reasons
+                    self.touched.add(("node", name))
+                    self._show(name)
+                case NodeReported(facts=facts):
+                    self._facts[facts.node] = facts
+                    self._show(facts.node)
+                case _:
+                    pass
+
+    def _pool(self, pool: Pool) -> None:
+        self._tiers[pool.name] = {tier.name: tier.kind for tier in pool.spec.tiers}
+        self._gain(pool.name)
+
+    def _job(self, job: Job) -> None:
+        for waiting in self._waiting.values():
+            waiting.pop(job.uid, None)
+        if job.status.phase == "pending" and job.status.node is None and not job.deleting:
+            self._waiting.setdefault(job.spec.pool, {})[job.uid] = job
+        self.touched.add(("pool", job.spec.pool))
+
+    def _forget(self, gone: Any) -> None:
+        match gone:
+            case Node():
+                self._nodes.pop(gone.name, None)
+                self._rooms.pop(gone.name, None)
+                self._facts.pop(gone.name, None)
+                self._blocks.pop(gone.name, None)
+                self.view.remove_node(gone.name)
+                self.touched.add(("pool", gone.spec.pool))
+            case Job():
+                self._waiting.get(gone.spec.pool, {}).pop(gone.uid, None)
+                self.touched.add(("pool", gone.spec.pool))
+            case _:
+                pass
+
+    def _touch(self, allocation: Allocation) -> None:
+        self.touched.update({("pool", allocation.pool), ("node", allocation.node)})
+
+    def _gain(self, pool: str) -> None:
+        self._gains[pool] = self._gains.get(pool, 0) + 1
+        self.gained.add(pool)
+
+    def _show(self, name: str) -> None:
+        node = self._nodes.get(name)
+        if node is None:
+            return
+        seen_node = self._view_of(node)
+        before = self.view.node(name)
+        self.view.put_node(seen_node)
+        after = self.view.node(name)
+        if before != after:
+            self.touched.add(("pool", node.spec.pool))
+            self._gain(node.spec.pool)
+
+    def _view_of(self, node: Node) -> NodeView:
+        room = self._rooms.get(node.name, {})
+        facts = self._facts.get(node.name)
+        blocks = self._blocks.get(node.name, ())
+        tiers = self._tiers.get(node.spec.pool, {})
+        tier = node.spec.tier or next(iter(tiers), "")
+        return NodeView(
+            name=node.name,
+            pool=node.spec.pool,
+            tier=tier,
+            zone=node.status.zone or node.spec.zone or (facts.inventory.zone if facts else ""),
+            cloud=tiers.get(tier, ""),
+            booted=facts is not None,
+            labels={key: (value, "system" if key.startswith("rmctl/") else "person") for key, value in node.labels.items()},
+            no_schedule=blocks if room else tuple(dict.fromkeys((*blocks, "no inventory"))),
+            capacity=Amounts(*(room.get(resource, (0, 0))[1] for resource in ("vcpu", "cores", "memory"))),
+            images=frozenset(facts.inventory.images) if facts else frozenset(),
+        )
+
+
+def seen(allocation: Allocation) -> Claim:
+    """An allocation as the placer sees it."""
+    return Claim(
+        allocation=allocation.id,
+        owner=f"{allocation.owner.project}/{allocation.owner.name}",
+        node=allocation.node,
+        amounts=Amounts(allocation.capacity_milli, allocation.cores, allocation.memory_mib),
+        ports=allocation.ports,
+        exclusive=allocation.exclusive,
+    )

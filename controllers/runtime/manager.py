@@ -1,0 +1,66 @@
+"""The manager: the runtime's parts, started and stopped in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from controllers.runtime.controller import Controller
+from controllers.runtime.driver import EffectDriver
+from controllers.runtime.effects import EffectWorkers
+from controllers.runtime.fleet import Fleet
+from controllers.runtime.passes import Passes
+from controllers.runtime.waker import Waker
+from store import effects, nodes, queue
+from store.environment import Environment
+from store.store import Store
+from store.tx import Tx
+
+
+class Manager:
+    """Runs controllers over one store, in production and in simulation alike."""
+
+    def __init__(
+        self,
+        store: Store,
+        environment: Environment,
+        controllers: Mapping[str, Controller[Any, Any]],
+        drivers: Sequence[EffectDriver],
+        *,
+        workers: int = 8,
+        dry: bool = False,
+    ) -> None:
+        self.store = store
+        self.started_at = environment.now()
+        self.fleet = Fleet(store)
+        self.passes = Passes(
+            store, self.fleet, environment, controllers, workers=workers, started_at=self.started_at
+        )
+        self.effects = tuple(
+            EffectWorkers(store, self.fleet, environment, driver, started_at=self.started_at, dry=dry)
+            for driver in drivers
+        )
+        self.waker = Waker(store, self.fleet, environment)
+
+    def start(self) -> None:
+        """Take over what a server before this one left claimed, then run."""
+        self.store.write(_take_over)
+        self.fleet.hydrate()
+        self.waker.start()
+        for workers in self.effects:
+            workers.start()
+        self.passes.start()
+
+    def stop(self) -> None:
+        """Passes first, then effects, so that every answer finds its receipt."""
+        self.passes.stop()
+        for workers in self.effects:
+            workers.stop()
+        self.waker.stop()
+
+
+def _take_over(tx: Tx) -> None:
+    """The folder's lock is held: claims of earlier servers are void, and every node's silence counts from now."""
+    queue.expire_all(tx)
+    effects.expire_all(tx)
+    nodes.restart_clocks(tx)
