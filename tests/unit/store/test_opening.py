@@ -1,0 +1,112 @@
+"""Opening a data folder: one holder, known schemas, local disks."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from store.engine import file_system, library_warning, open_engine
+from store.errors import Refused
+from store.schema import prepare
+from store.store import Store
+from store.tables import metadata
+from tests.clocked import Clocked
+
+
+@pytest.mark.req("CV1", "B111")
+def test_a_second_server_is_refused_by_name_of_the_first(store: Store, clock: Clocked) -> None:
+    import os
+
+    with pytest.raises(Refused, match=rf"another server \(pid {os.getpid()}\) owns "):
+        Store.open(store.folder, clock)
+
+
+@pytest.mark.req("CR9")
+def test_closing_twice_is_fine_and_frees_the_folder(tmp_path: Path, clock: Clocked) -> None:
+    first = Store.open(tmp_path, clock)
+    first.close()
+    first.close()
+    Store.open(tmp_path, clock).close()
+
+
+@pytest.mark.req("B114")
+def test_a_newer_schema_is_refused_and_not_changed(tmp_path: Path, clock: Clocked) -> None:
+    Store.open(tmp_path, clock).close()
+    raw = sqlite3.connect(tmp_path / "state.db")
+    raw.execute("UPDATE alembic_version SET version_num = '9999'")
+    raw.commit()
+    raw.close()
+    with pytest.raises(Refused, match="schema 9999"):
+        Store.open(tmp_path, clock)
+    raw = sqlite3.connect(tmp_path / "state.db")
+    assert raw.execute("SELECT version_num FROM alembic_version").fetchone() == ("9999",)
+    raw.close()
+
+
+@pytest.mark.req("B114")
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path, clock: Clocked) -> None:
+    (tmp_path / "state.db").write_text("this is a text file, and not a short one at all, but no database\n" * 100)
+    with pytest.raises(Refused, match="cannot be read"):
+        Store.open(tmp_path, clock)
+
+
+def test_the_migrations_make_exactly_the_tables(clock: Clocked) -> None:
+    engine = open_engine(None)
+    prepare(engine, clock)
+    with engine.connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+
+
+@pytest.mark.req("B112")
+def test_the_file_system_is_the_one_of_the_longest_mount_point(tmp_path: Path) -> None:
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(
+        "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
+        "21 20 0:40 / /srv rw - nfs4 server:/srv rw\n"
+        "22 21 8:2 / /srv/disk rw - xfs /dev/sdb1 rw\n"
+    )
+    kinds = [file_system(Path(folder), str(mounts)) for folder in ("/srv/data", "/srv/disk/data", "/srvother", "/")]
+    assert kinds == ["nfs4", "xfs", "ext4", "ext4"]
+
+
+@pytest.mark.req("B116")
+def test_libraries_with_the_wal_reset_bug_are_warned_of() -> None:
+    versions = [(3, 40, 1), (3, 51, 2), (3, 51, 3), (3, 53, 0), (3, 50, 6), (3, 50, 7), (3, 44, 5), (3, 44, 6)]
+    warned = [library_warning(version) is not None for version in versions]
+    assert warned == [True, True, False, False, True, False, True, False]
+
+
+def test_two_processes_of_read_modify_write_lose_nothing(tmp_path: Path) -> None:
+    """The driver's default mode loses most of these, silently."""
+    import multiprocessing
+
+    path = tmp_path / "counter.db"
+    raw = sqlite3.connect(path)
+    raw.execute("CREATE TABLE n (value)")
+    raw.execute("INSERT INTO n VALUES (0)")
+    raw.commit()
+    raw.close()
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=_count_up, args=(path, 200)) for _ in range(2)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    raw = sqlite3.connect(path)
+    assert raw.execute("SELECT value FROM n").fetchone() == (400,)
+    raw.close()
+
+
+def _count_up(path: Path, times: int) -> None:
+    from sqlalchemy import text
+
+    engine = open_engine(path, synchronous="OFF")
+    with engine.connect() as connection:
+        for _ in range(times):
+            with connection.begin():
+                value = connection.execute(text("SELECT value FROM n")).scalar_one()
+                connection.execute(text("UPDATE n SET value = :v"), {"v": value + 1})
