@@ -32,9 +32,10 @@ class Suggestion(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """A changed world to plan in."""
+    """A changed world to plan in. `open_place`: the text does not yet say where the place would be."""
 
     suggestion: Suggestion
+    open_place: bool
     request: Request
     fleet: FleetView
     policy: PoolPolicy
@@ -57,7 +58,8 @@ class Study(NamedTuple):
         fleet: FleetView | None = None,
         policy: PoolPolicy | None = None,
     ) -> Trial:
-        return Trial(Suggestion(text, command), request or self.request, fleet or self.fleet, policy or self.policy)
+        asked, in_pool = request or self.request, policy or self.policy
+        return Trial(Suggestion(text, command), request is not None, asked, fleet or self.fleet, in_pool)
 
     def edit(self) -> str:
         return f"rmctl edit bundle/{self.request.bundle}"
@@ -82,11 +84,12 @@ def study_of(request: Request, fleet: FleetView, policy: PoolPolicy) -> Study:
 
 
 def confirm(trial: Trial) -> Suggestion | None:
-    """The suggestion with the place that it opens, if a plan finds one."""
+    """The suggestion if a plan finds a place, which it names where the text leaves it open."""
     answer = plan(trial.request, trial.fleet, trial.policy).answer
     if isinstance(answer, Unschedulable):
         return None
-    return trial.suggestion._replace(text=f"{trial.suggestion.text}: {where(answer)}")
+    text, command = trial.suggestion
+    return Suggestion(f"{text}: {where(answer)}" if trial.open_place else text, command)
 
 
 def where(answer: Answer) -> str:
