@@ -1,0 +1,45 @@
+"""Where a job goes: a pure placer over a view of the fleet."""
+
+from placement.amounts import NOTHING, Amounts
+from placement.answers import Answer, Placed, Plan, Provision, Ranked, TierOutcome, Unschedulable
+from placement.cascade import plan
+from placement.errors import InvalidRequest, PlacementError
+from placement.filters import Rejection
+from placement.fleet import FleetView
+from placement.node import Claim, NodeView, Spare, claim_for, in_order
+from placement.policy import PoolPolicy, Shape, TierPolicy
+from placement.ranking import LEXICOGRAPHIC, WEIGHTED, Ranking, ranking_from
+from placement.request import Forbid, Request, capability_labels, spoken
+
+__all__ = [
+    "LEXICOGRAPHIC",
+    "NOTHING",
+    "WEIGHTED",
+    "Amounts",
+    "Answer",
+    "Claim",
+    "FleetView",
+    "Forbid",
+    "InvalidRequest",
+    "NodeView",
+    "Placed",
+    "PlacementError",
+    "Plan",
+    "PoolPolicy",
+    "Provision",
+    "Ranked",
+    "Ranking",
+    "Rejection",
+    "Request",
+    "Shape",
+    "Spare",
+    "TierOutcome",
+    "TierPolicy",
+    "Unschedulable",
+    "capability_labels",
+    "claim_for",
+    "in_order",
+    "plan",
+    "ranking_from",
+    "spoken",
+]

@@ -1,0 +1,9 @@
+"""Plans for people: the sentence, the trace, and the smallest changes that would help."""
+
+from __future__ import annotations
+
+from placement.sentence import after_lost_races
+from placement.suggest import Suggestion, would_fit
+from placement.trace import Summary, Trace, sentence, summary, trace
+
+__all__ = ["Suggestion", "Summary", "Trace", "after_lost_races", "sentence", "summary", "trace", "would_fit"]

@@ -1,0 +1,103 @@
+"""One node as the placer sees it: what it is, and what the claims on it take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from placement.amounts import NOTHING, Amounts
+from placement.request import SYSTEM_PREFIX, Request
+
+NO_SCHEDULE_ORDER = ("unreachable", "no inventory", "terminating", "unhealthy", "not ready", "cordoned", "dedicated")
+
+
+class Claim(NamedTuple):
+    """What one allocation holds on one node. A job on the move has two."""
+
+    allocation: str
+    node: str
+    owner: str
+    amounts: Amounts
+    ports: tuple[str, ...] = ()
+    exclusive: bool = False
+    tenant: str | None = None
+
+
+class Spare(NamedTuple):
+    """The spare tag of a node. Once consumed it is an ordinary node for good."""
+
+    reserved_for: tuple[str, ...] = ()
+    exclusive: bool = False
+    consumed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeView:
+    """A node's facts and its claims. Capacity is already total x utilizationCap, rounded down once."""
+
+    name: str
+    pool: str
+    capacity: Amounts
+    tier: str = ""
+    zone: str = ""
+    cloud: str = ""
+    """Kind of its tier: aws, oci, local-servers."""
+    booted: bool = True
+    labels: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Key to (value, source); a label of the system's own prefix counts only from the source "system"."""
+    no_schedule: tuple[str, ...] = ()
+    images: frozenset[str] = frozenset()
+    spare: Spare | None = None
+    claims: Mapping[str, Claim] = field(default_factory=dict)
+    used: Amounts = field(init=False, repr=False, compare=False)
+    taken_ports: frozenset[str] = field(init=False, repr=False, compare=False)
+    owners: frozenset[str] = field(init=False, repr=False, compare=False)
+    holders: frozenset[str] = field(init=False, repr=False, compare=False)
+    """Owners that hold the node for themselves and their group."""
+
+    def __post_init__(self) -> None:
+        claims = self.claims.values()
+        used = NOTHING
+        for claim in claims:
+            used = used.plus(claim.amounts)
+        put = object.__setattr__
+        put(self, "used", used)
+        put(self, "taken_ports", frozenset(port for claim in claims for port in claim.ports))
+        put(self, "owners", frozenset(claim.owner for claim in claims))
+        put(self, "holders", frozenset(claim.owner for claim in claims if claim.exclusive))
+
+    @property
+    def free(self) -> Amounts:
+        """Capacity less claims; below zero where a node turned out smaller than what it carries."""
+        return self.capacity.minus(self.used)
+
+    @property
+    def unconsumed_spare(self) -> bool:
+        """Tagged spare, never taken and carrying no job."""
+        return self.spare is not None and not self.spare.consumed and not self.claims
+
+    def label(self, key: str) -> str | None:
+        """The label's value as far as placement believes it."""
+        found = self.labels.get(key)
+        if found is None or (key.startswith(SYSTEM_PREFIX) and found[1] != "system"):
+            return None
+        return found[0]
+
+    def with_claims(self, claims: Mapping[str, Claim]) -> NodeView:
+        return replace(self, claims=claims)
+
+
+def in_order(reasons: Iterable[str]) -> tuple[str, ...]:
+    """NoSchedule reasons in the order in which they are told, each once; unknown ones last, by text."""
+
+    def rank(reason: str) -> tuple[int, str]:
+        kind = reason.partition("=")[0]
+        return (NO_SCHEDULE_ORDER.index(kind) if kind in NO_SCHEDULE_ORDER else len(NO_SCHEDULE_ORDER), reason)
+
+    return tuple(sorted(set(reasons), key=rank))
+
+
+def claim_for(request: Request, node: str, allocation: str) -> Claim:
+    """The claim that placing this request on that node makes: the job's own amounts, not its group's."""
+    return Claim(allocation, node, request.owner, request.amounts, request.ports, request.exclusive, request.tenant)

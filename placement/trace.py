@@ -1,0 +1,145 @@
+"""A plan spelled out: every node with all that speaks against it or how it ranks, as plain data for records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from placement.answers import Answer, Placed, Plan, Provision, Unschedulable
+from placement.cascade import Seed, lenient, plan
+from placement.filters import refusals
+from placement.fleet import FleetView
+from placement.levels import shares
+from placement.policy import PoolPolicy, TierPolicy
+from placement.ranking import Ranking
+from placement.request import Request
+from placement.scene import scene_of
+from placement.sentence import counts
+
+FIRST_RANKED = 10
+
+Outcome = Literal["placed", "provision", "unschedulable"]
+Verdict = Literal["chosen", "kept", "refused", "not looked at"]
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTrace:
+    """One node: its verdict, every refusal (the counted one first) and its levels by name, 0 to 1."""
+
+    node: str
+    tier: str
+    verdict: Verdict
+    refusals: tuple[str, ...] = ()
+    levels: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TierTrace:
+    """One tier: nodes looked at and kept, and why it starts no machine ("" if it may)."""
+
+    tier: str
+    looked_at: bool
+    nodes: int
+    kept: int
+    no_machine: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """The whole of one plan."""
+
+    outcome: Outcome
+    sentence: str
+    nodes: tuple[NodeTrace, ...]
+    tiers: tuple[TierTrace, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What an event keeps of a plan: the outcome, counts by reason, and the first ten ranked."""
+
+    outcome: Outcome
+    sentence: str
+    nodes: int
+    node: str | None = None
+    tier: str | None = None
+    violated: tuple[str, ...] = ()
+    refused: Mapping[str, int] = field(default_factory=dict)
+    ranked: tuple[tuple[str, Mapping[str, float]], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for JSON."""
+        ranked = [{"node": node, "levels": dict(levels)} for node, levels in self.ranked]
+        return {**asdict(self), "violated": list(self.violated), "ranked": ranked}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Summary:
+        ranked = tuple((entry["node"], entry["levels"]) for entry in plain["ranked"])
+        return cls(**{**plain, "violated": tuple(plain["violated"]), "ranked": ranked})
+
+
+def outcome_of(answer: Answer) -> Outcome:
+    match answer:
+        case Placed():
+            return "placed"
+        case Provision():
+            return "provision"
+        case Unschedulable():
+            return "unschedulable"
+
+
+def sentence(done: Plan) -> str:
+    """The plan in one sentence that stands alone."""
+    match done.answer:
+        case Placed(node=node, tier=tier):
+            return f"{node} of {done.nodes} nodes, tier {tier}"
+        case Provision(tier=tier, shape=shape):
+            return f"a new {shape.instance_type} in tier {tier}"
+        case Unschedulable(reason=reason):
+            return reason
+
+
+def summary(done: Plan, ranking: Ranking) -> Summary:
+    """`ranking` is the one of the policy that the plan was made under."""
+    answer = done.answer
+    return Summary(
+        outcome_of(answer),
+        sentence(done),
+        done.nodes,
+        answer.node if isinstance(answer, Placed) else None,
+        None if isinstance(answer, Unschedulable) else answer.tier,
+        () if isinstance(answer, Unschedulable) else answer.violated,
+        counts(done.rejections),
+        tuple((entry.node, shares(ranking, entry.key)) for entry in done.ranked[:FIRST_RANKED]),
+    )
+
+
+def trace(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed = None) -> Trace:
+    """Plan, and tell of every node of the pool what became of it: the ranked first, then the rest by name."""
+    done = plan(request, fleet, policy, seed=seed)
+    scenes = {tier.name: scene_of(request, fleet, tier) for tier in policy.tiers}
+    stray = scene_of(request, fleet, TierPolicy(name=""))
+    kept = {entry.node: entry for entry in done.ranked}
+    refused = {rejection.node: rejection for rejection in done.rejections}
+    nodes = []
+    for entry in done.ranked:
+        chosen = isinstance(done.answer, Placed) and done.answer.node == entry.node
+        levels = shares(policy.ranking, entry.key)
+        nodes.append(NodeTrace(entry.node, entry.tier, "chosen" if chosen else "kept", (), levels))
+    for node in fleet.pool(request.pool):
+        if node.name in kept:
+            continue
+        first = refused.get(node.name)
+        if first is None:
+            nodes.append(NodeTrace(node.name, node.tier, "not looked at"))
+            continue
+        asked = request if first.filter == "excluded" else lenient(request)
+        every = refusals(asked, node, scenes.get(node.tier, stray))
+        nodes.append(NodeTrace(node.name, node.tier, "refused", tuple(rejection.text for rejection in every)))
+    tiers = (TierTrace(t.tier, t.looked_at, t.nodes, t.kept, t.no_machine) for t in done.tiers)
+    return Trace(outcome_of(done.answer), sentence(done), tuple(nodes), tuple(tiers))
