@@ -1,0 +1,1 @@
+"""Where a job goes: a pure planner over a view of the fleet."""
