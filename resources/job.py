@@ -11,7 +11,9 @@ from resources.frozen import Bool, Frozen, Instant, Int, Number, Text
 from resources.job_entry import Names, Requirements, Work
 from resources.resource import Resource, Spec, Status
 
-Phase = Literal["dormant", "scheduled", "pending", "starting", "running", "stopping", "backoff", "dropped", "completed"]
+Phase = Literal[
+    "dormant", "scheduled", "pending", "starting", "running", "stopping", "backoff", "dropped", "completed"
+]
 
 
 class Forbid(Frozen):
