@@ -1,0 +1,1 @@
+"""rmctl on the command line: one verb a module."""
