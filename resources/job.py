@@ -11,9 +11,7 @@ from resources.frozen import Bool, Frozen, Instant, Int, Number, Text
 from resources.job_entry import Names, Requirements, Work
 from resources.resource import Resource, Spec, Status
 
-Phase = Literal[
-    "dormant", "scheduled", "pending", "starting", "running", "stopping", "backoff", "dropped", "completed"
-]
+Phase = Literal["dormant", "scheduled", "pending", "starting", "running", "stopping", "backoff", "dropped", "completed"]
 
 
 class Forbid(Frozen):

@@ -47,7 +47,9 @@ def parse(model: type[M], document: object, *, path: str = "spec") -> M:
         raise Invalid(_translated(model, document, error.errors(include_url=False), path)) from None
 
 
-def _translated(model: type[BaseModel], document: object, errors: Iterable[ErrorDetails], path: str) -> list[FieldError]:
+def _translated(
+    model: type[BaseModel], document: object, errors: Iterable[ErrorDetails], path: str
+) -> list[FieldError]:
     found: dict[str, FieldError] = {}
     for error in errors:
         problem = _one(model, error, path)
@@ -111,7 +113,13 @@ def _path(error: ErrorDetails, path: str) -> str:
     for part in error["loc"]:
         if isinstance(part, int):
             text += f"[{part}]"
-        elif part and part[0].islower() and "[" not in part and "-" not in part and part not in ("int", "str", "float", "bool", "constrained-str"):
+        elif (
+            part
+            and part[0].islower()
+            and "[" not in part
+            and "-" not in part
+            and part not in ("int", "str", "float", "bool", "constrained-str")
+        ):
             text += f".{part}"
         elif part and part[0].isupper() and part.isupper():
             text += f".{part}"

@@ -35,7 +35,15 @@ def append(tx: Tx, type_: ChangeType, ref: Ref, uid: str, document: Document) ->
     """Write one revision and return it; the document gets it as its resourceVersion where it has metadata."""
     inserted = tx.write(
         _insert,
-        {"at": tx.now, "type": type_, "kind": ref.kind, "project": ref.project, "name": ref.name, "uid": uid, "document": canonical(document)},
+        {
+            "at": tx.now,
+            "type": type_,
+            "kind": ref.kind,
+            "project": ref.project,
+            "name": ref.name,
+            "uid": uid,
+            "document": canonical(document),
+        },
     )
     revision: int = inserted.inserted_primary_key[0]
     return revision
@@ -51,7 +59,9 @@ def oldest(tx: Tx) -> int:
     return int(tx.execute(_oldest).scalar_one())
 
 
-def since(tx: Tx, revision: int, *, kind: str | None = None, project: str | None = None, limit: int = 500) -> tuple[Change, ...]:
+def since(
+    tx: Tx, revision: int, *, kind: str | None = None, project: str | None = None, limit: int = 500
+) -> tuple[Change, ...]:
     """Revisions above `revision`, in order."""
     statement = select(changes).where(changes.c.revision > revision).order_by(changes.c.revision).limit(limit)
     if kind is not None:
@@ -59,7 +69,9 @@ def since(tx: Tx, revision: int, *, kind: str | None = None, project: str | None
     if project is not None:
         statement = statement.where(changes.c.project == project)
     return tuple(
-        Change(row.revision, row.type, Ref(row.kind, row.name, row.project), row.uid, _document(row.document, row.revision))
+        Change(
+            row.revision, row.type, Ref(row.kind, row.name, row.project), row.uid, _document(row.document, row.revision)
+        )
         for row in tx.execute(statement)
     )
 

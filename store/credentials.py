@@ -31,7 +31,13 @@ _spend = update(table).where(table.c.hash == bindparam("b_hash"), table.c.spent_
 
 
 def issue_join(
-    tx: Tx, raw: str, node: str, *, pool: str | None = None, labels: dict[str, str] | None = None, ttl: float = JOIN_SECONDS
+    tx: Tx,
+    raw: str,
+    node: str,
+    *,
+    pool: str | None = None,
+    labels: dict[str, str] | None = None,
+    ttl: float = JOIN_SECONDS,
 ) -> None:
     """Remember a join token for one node name; it can be spent once, within `ttl` seconds."""
     _put(tx, raw, "join", node, pool=pool, labels=labels, expires_at=tx.now + ttl)

@@ -41,7 +41,9 @@ _due = (
     .limit(bindparam("limit"))
 )
 _claim = update(table).where(
-    table.c.uid == bindparam("b_uid"), table.c.key == bindparam("b_key"), table.c.lease_generation == bindparam("b_lease")
+    table.c.uid == bindparam("b_uid"),
+    table.c.key == bindparam("b_key"),
+    table.c.lease_generation == bindparam("b_lease"),
 )
 _mine = update(table).where(
     table.c.uid == bindparam("b_uid"),
@@ -53,7 +55,9 @@ _mine = update(table).where(
 )
 _expire = update(table).where(table.c.token_hash.is_not(None)).values(expires_at=bindparam("now"))
 _hurry = update(table).where(
-    table.c.target == bindparam("t"), table.c.state.in_(("pending", "indeterminate")), table.c.available_at > bindparam("at")
+    table.c.target == bindparam("t"),
+    table.c.state.in_(("pending", "indeterminate")),
+    table.c.available_at > bindparam("at"),
 )
 _next = select(func.min(table.c.available_at)).where(
     table.c.provider == bindparam("p"), table.c.state.in_(("pending", "indeterminate")), table.c.token_hash.is_(None)

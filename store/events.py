@@ -80,7 +80,9 @@ def add(tx: Tx, ref: Ref, uid: str, event: Event) -> None:
         "firstAt": rfc3339(first),
         "lastAt": rfc3339(tx.now),
     }
-    revision = changes.append(tx, "ADDED" if found is None else "MODIFIED", Ref("event", ref.name, ref.project), uid, shown_event)
+    revision = changes.append(
+        tx, "ADDED" if found is None else "MODIFIED", Ref("event", ref.name, ref.project), uid, shown_event
+    )
     values = {"payload": payload, "count": count, "last_at": tx.now, "revision": revision}
     if found is not None:
         tx.write(_again, {"b_id": found.id, **values})

@@ -33,7 +33,9 @@ _beat = update(node_facts).where(node_facts.c.node == bindparam("b_node"))
 _put_instance = insert(instances)
 _upsert_instance = _put_instance.on_conflict_do_update(
     index_elements=["uid", "id"],
-    set_={column.name: _put_instance.excluded[column.name] for column in instances.c if column.name not in ("uid", "id")},
+    set_={
+        column.name: _put_instance.excluded[column.name] for column in instances.c if column.name not in ("uid", "id")
+    },
 )
 _put_tail = insert(log_tails)
 _upsert_tail = _put_tail.on_conflict_do_update(
@@ -58,7 +60,13 @@ def put_facts(tx: Tx, facts: NodeFacts) -> None:
         {
             "node": facts.node,
             "boot_id": facts.boot_id,
-            "inventory": canonical({**inventory, "capabilities": list(facts.inventory.capabilities), "images": list(facts.inventory.images)}),
+            "inventory": canonical(
+                {
+                    **inventory,
+                    "capabilities": list(facts.inventory.capabilities),
+                    "images": list(facts.inventory.images),
+                }
+            ),
             "last_heartbeat": facts.last_heartbeat,
             "report_seq": facts.report_seq,
             "connected": int(facts.connected),
@@ -106,7 +114,9 @@ def list_instances(tx: Tx, *, uid: str | None = None, node: str | None = None) -
 
 
 def put_instance(tx: Tx, instance: Instance) -> None:
-    tx.write(_upsert_instance, {**asdict(instance), "ports": canonical(list(instance.ports)), "ready": int(instance.ready)})
+    tx.write(
+        _upsert_instance, {**asdict(instance), "ports": canonical(list(instance.ports)), "ready": int(instance.ready)}
+    )
     if not instance.alive:
         _trim(tx, instance.uid)
 
@@ -150,9 +160,7 @@ def _trim(tx: Tx, uid: str) -> None:
 
 def _read_facts(row: Row[Any]) -> NodeFacts:
     known = json.loads(row.inventory)
-    inventory = Inventory(
-        **{**known, "capabilities": tuple(known["capabilities"]), "images": tuple(known["images"])}
-    )
+    inventory = Inventory(**{**known, "capabilities": tuple(known["capabilities"]), "images": tuple(known["images"])})
     return NodeFacts(row.node, row.boot_id, inventory, row.last_heartbeat, row.report_seq, bool(row.connected))
 
 

@@ -156,9 +156,7 @@ def _take(tx: Tx, ref: Ref, row: Row[Any], token: str, expires: float) -> Claim:
         _claim,
         {**_names(ref), "g": row.lease_generation, "hash": hashed(token), "expires": expires, "at": tx.now},
     )
-    return Claim(
-        ref, token, row.lease_generation + 1, row.wakes, row.errors, row.conflicts, expires, row.available_at
-    )
+    return Claim(ref, token, row.lease_generation + 1, row.wakes, row.errors, row.conflicts, expires, row.available_at)
 
 
 def _back_off_expired(tx: Tx, row: Row[Any], backoff: Backoff) -> None:

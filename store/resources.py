@@ -111,7 +111,18 @@ def create(
     )
     revision = changes.append(tx, "ADDED", ref, made.uid, to_wire(made))
     made = with_(made, resource_version=revision)
-    tx.write(_insert, {**_row(made), "uid": made.uid, "kind": ref.kind, "project": ref.project, "name": ref.name, "owner": owner, "created_at": tx.now})
+    tx.write(
+        _insert,
+        {
+            **_row(made),
+            "uid": made.uid,
+            "kind": ref.kind,
+            "project": ref.project,
+            "name": ref.name,
+            "owner": owner,
+            "created_at": tx.now,
+        },
+    )
     _relabel(tx, made, {})
     consequences.written(tx, made)
     tx.note(Written(made))
@@ -150,9 +161,7 @@ def replace(
     return stored
 
 
-def replace_status(
-    tx: Tx, resource: Any_, status: Status, *, finalizers: tuple[str, ...] | None = None
-) -> Any_:
+def replace_status(tx: Tx, resource: Any_, status: Status, *, finalizers: tuple[str, ...] | None = None) -> Any_:
     """Compare-and-swap of the status; byte-identical ones are not written. Conditions are merged and stamped here."""
     stamped = status.model_copy(
         update={

@@ -181,7 +181,9 @@ class Fleet:
             zone=node.status.zone or node.spec.zone or (facts.inventory.zone if facts else ""),
             cloud=tiers.get(tier, ""),
             booted=facts is not None,
-            labels={key: (value, "system" if key.startswith("rmctl/") else "person") for key, value in node.labels.items()},
+            labels={
+                key: (value, "system" if key.startswith("rmctl/") else "person") for key, value in node.labels.items()
+            },
             no_schedule=blocks if room else tuple(dict.fromkeys((*blocks, "no inventory"))),
             capacity=Amounts(*(room.get(resource, (0, 0))[1] for resource in ("vcpu", "cores", "memory"))),
             images=frozenset(facts.inventory.images) if facts else frozenset(),

@@ -33,9 +33,7 @@ class Manager:
         self.store = store
         self.started_at = environment.now()
         self.fleet = Fleet(store)
-        self.passes = Passes(
-            store, self.fleet, environment, controllers, workers=workers, started_at=self.started_at
-        )
+        self.passes = Passes(store, self.fleet, environment, controllers, workers=workers, started_at=self.started_at)
         self.effects = tuple(
             EffectWorkers(store, self.fleet, environment, driver, started_at=self.started_at, dry=dry)
             for driver in drivers

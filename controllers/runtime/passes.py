@@ -98,9 +98,7 @@ class Passes:
                 self._due.wait(wait)
 
     def _take(self, tx: Tx) -> tuple[tuple[Claim, ...], float | None]:
-        claims = queue.claim(
-            tx, limit=len(self._idle), token=self._environment.token, backoff=self._backoff
-        )
+        claims = queue.claim(tx, limit=len(self._idle), token=self._environment.token, backoff=self._backoff)
         return claims, queue.next_due(tx)
 
     def _backoff(self, errors: int) -> float:
@@ -226,5 +224,3 @@ def _tell(tx: Tx, claim: Claim, event: Event) -> None:
     resource = resources.find(tx, claim.ref)
     if resource is not None:
         events.add(tx, claim.ref, resource.uid, event)
-
-

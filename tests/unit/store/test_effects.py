@@ -37,7 +37,15 @@ def found(store: Store, owner: Resource, key: str = "start/1/1"):
 @pytest.mark.req("T30", "CF1")
 def test_the_record_is_pending_and_complete_before_anyone_can_claim_it(store: Store, owner: Resource) -> None:
     made = record(store, owner)
-    assert (made.state, made.kind, made.generation, made.fingerprint, made.request, made.attempts, made.external_ref) == (
+    assert (
+        made.state,
+        made.kind,
+        made.generation,
+        made.fingerprint,
+        made.request,
+        made.attempts,
+        made.external_ref,
+    ) == (
         "pending",
         "StartJob",
         1,

@@ -42,7 +42,13 @@ def queued(store: Store) -> list[tuple[str, int]]:
 @pytest.mark.req("T1", "CR1")
 def test_a_new_resource_has_version_generation_and_one_queue_row(store: Store) -> None:
     made = create(store)
-    assert (made.resource_version >= 1, made.generation, made.finalizers, made.status.observed_generation, made.status.conditions) == (
+    assert (
+        made.resource_version >= 1,
+        made.generation,
+        made.finalizers,
+        made.status.observed_generation,
+        made.status.conditions,
+    ) == (
         True,
         1,
         (),
@@ -236,7 +242,10 @@ def test_a_spec_of_one_mebibyte_passes_and_one_byte_more_does_not(store: Store) 
     bundle["jobs"][0]["parameters"]["x"] = "a" * (1024 * 1024 - size(bundle))
     ref = Ref("bundle", "big", "default")
     store.write(lambda tx: resources.create(tx, ref, bundle))
-    larger = {**bundle, "jobs": [{**bundle["jobs"][0], "parameters": {"x": bundle["jobs"][0]["parameters"]["x"] + "a"}}]}
+    larger = {
+        **bundle,
+        "jobs": [{**bundle["jobs"][0], "parameters": {"x": bundle["jobs"][0]["parameters"]["x"] + "a"}}],
+    }
     with pytest.raises(TooLarge, match=r"spec is 1048577 bytes, limit is 1048576 \(1 MiB\)"):
         store.write(lambda tx: resources.replace(tx, read(store, ref), document=larger))
 
