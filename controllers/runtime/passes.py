@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
+from functools import partial
 from typing import Any
 
 import structlog
@@ -124,10 +125,8 @@ class Passes:
             self._due.set()
 
     def _release(self, claim: Claim) -> None:
-        try:
+        with suppress(ClaimLost):
             self._store.write(lambda tx: queue.release(tx, claim))
-        except ClaimLost:
-            pass
 
     def run(self, claim: Claim) -> None:
         """One pass over a claimed key, whatever becomes of it."""
@@ -163,7 +162,7 @@ class Passes:
                 self._store.write(lambda tx: queue.settle(tx, claim))
                 return "gone" if resource is None else "no controller"
             try:
-                self._store.write(lambda tx: self._commit(tx, claim, resource, decision))
+                self._store.write(partial(self._commit, claim=claim, resource=resource, decision=decision))
             except Short as short:
                 self._fleet.withdraw(assumed)
                 excluded[short.node] = short.reason
