@@ -136,9 +136,8 @@ class Source:
         bundle, role, job = self.any(*JOBS[:5], JOBS[3]).split(".")
         amounts = self.amounts()
         replica = frozenset(owner for owner in OWNERS if f"{bundle}.{role}." in owner)
-        excluded = {
-            name: "recovering from this node" for name in self.one(frozenset(), frozenset("a"), frozenset("ab"))
-        }
+        names = self.one("", "a", "ab")
+        excluded = dict.fromkeys(names, "recovering from this node")
         return Request(
             owner=f"default/{bundle}.{role}.{job}",
             pool="main",
