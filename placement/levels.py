@@ -66,12 +66,14 @@ def packing(request: Request, node: NodeView, scene: Scene) -> int:
 
 
 def fullness(request: Request, node: NodeView) -> int:
-    total = count = 0
+    """Rounded down once, at the end: equal means are equal measures. Only for nodes that the request fits on."""
+    over, under, count = 0, 1, 0
     for want, used, capacity in zip(request.asked, node.used, node.capacity, strict=True):
         if want:
+            over = over * capacity + (used + want) * under
+            under *= capacity
             count += 1
-            total += SCALE if capacity <= 0 else min(SCALE, (used + want) * SCALE // capacity)
-    return total // count
+    return over * SCALE // (under * count)
 
 
 def same_zone(request: Request, node: NodeView, scene: Scene) -> int:

@@ -117,7 +117,7 @@ def asking_less(study: Study) -> Iterator[Trial]:
     if study.policy.provisioning:
         rooms += [shape.capacity for tier in study.policy.tiers if tier.elastic for shape in tier.shapes]
     asked = study.request.asked
-    less = {Amounts(*(min(have, want) for have, want in zip(room, asked, strict=True))) for room in rooms}
+    less = {Amounts(*(max(0, min(have, want)) for have, want in zip(room, asked, strict=True))) for room in rooms}
     who = "the job" if asked == study.request.amounts else "its group"
     for amounts in sorted(less, reverse=True):
         if any(want and have < 1 for have, want in zip(amounts, asked, strict=True)):

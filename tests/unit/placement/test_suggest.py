@@ -154,3 +154,8 @@ def test_every_suggestion_leaves_the_fleet_alone():
     would_fit(a_request(ask=2), fleet, ONE_TIER)
     assert fleet == twin
     assert plan(a_request(ask=2), fleet, ONE_TIER) == plan(a_request(ask=2), twin, ONE_TIER)
+
+
+def test_a_node_that_is_short_of_what_nobody_asks_for_is_still_a_place():
+    fleet = a_fleet(a_node("a", vcpu(4, 0, 0)), claims=[a_claim("a", ask=vcpu(1, 0, 64))])
+    assert texts(a_request(ask=4), fleet)[0] == "the job asked for 3 vcpu: a"
