@@ -28,6 +28,7 @@ class Manager:
         drivers: Sequence[EffectDriver],
         *,
         workers: int = 8,
+        effect_workers: int = 8,
         dry: bool = False,
     ) -> None:
         self.store = store
@@ -35,7 +36,9 @@ class Manager:
         self.fleet = Fleet(store)
         self.passes = Passes(store, self.fleet, environment, controllers, workers=workers, started_at=self.started_at)
         self.effects = tuple(
-            EffectWorkers(store, self.fleet, environment, driver, started_at=self.started_at, dry=dry)
+            EffectWorkers(
+                store, self.fleet, environment, driver, workers=effect_workers, started_at=self.started_at, dry=dry
+            )
             for driver in drivers
         )
         self.waker = Waker(store, self.fleet, environment)

@@ -1,0 +1,73 @@
+"""`rmctl server`: one process that runs until SIGTERM."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
+
+
+def run(*, data: Path, http: Sequence[str] = (), agents: Sequence[str] = (), config: Path | None = None) -> int:
+    """The exit code: 0 after a clean stop, 2 for settings, 5 for what the machine refuses."""
+    from cli import compose, settings
+    from resources.validation import Invalid
+    from store.errors import Refused
+
+    _log_to_stderr()
+    problem = next(filter(None, map(_address_problem, (*http, *agents))), None) or _path_problem(data)
+    if problem:
+        return _refuse(problem, 2)
+    try:
+        read = settings.read({"data": str(data), "http": tuple(http), "agents": tuple(agents)}, config=config)
+    except Invalid as invalid:
+        return _refuse("; ".join(map(str, invalid.errors)), 2)
+    compose.warn_of_library()
+
+    async def serve() -> None:
+        await compose.Server(read).serve()
+
+    try:
+        asyncio.run(serve())
+    except (Refused, OSError) as error:
+        return _refuse(str(error), 5)
+    return 0
+
+
+def _refuse(message: str, code: int) -> int:
+    print(f"rmctl: error: {message}", file=sys.stderr)
+    return code
+
+
+def _path_problem(data: Path) -> str | None:
+    length = len(str((data / "agents.sock").absolute()).encode())
+    return f"socket path is {length} bytes, limit 107" if length > 107 else None
+
+
+def _address_problem(address: str) -> str | None:
+    """HOST:PORT on loopback: listeners off the machine need TLS, which this version does not have."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        return f'"{address}" is not HOST:PORT with a port of 1 to 65535'
+    if host not in LOOPBACK and not host.startswith("127."):
+        return f'"{address}": only loopback addresses are served without TLS'
+    return None
+
+
+def _log_to_stderr() -> None:
+    import structlog
+
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+    )

@@ -1,0 +1,66 @@
+"""The server's settings: flags over `RM_*` variables over a TOML file, each checked by name."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from resources.frozen import Frozen, Int, Number, Text
+from resources.validation import FieldError, Invalid, parse
+
+PREFIX = "RM_SERVER_"
+
+
+class Cadence(Frozen):
+    """How often things are looked at, in seconds."""
+
+    heartbeat_seconds: Annotated[Number, Field(gt=0, le=300)] = 5
+    keep_changes: Annotated[Int, Field(ge=1000)] = 50_000
+    """Revisions kept for watches."""
+
+
+class ServerSettings(Frozen):
+    """`http` and `agents` are listeners beside the unix sockets in the data folder, as HOST:PORT."""
+
+    data: Text
+    http: tuple[Text, ...] = ()
+    agents: tuple[Text, ...] = ()
+    pass_workers: Annotated[Int, Field(ge=1, le=256)] = 8
+    effect_workers: Annotated[Int, Field(ge=1, le=256)] = 8
+    cadence: Cadence = Cadence()
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.data)
+
+
+def read(flags: Mapping[str, Any], *, config: Path | None = None, environment: Mapping[str, str] | None = None) -> ServerSettings:
+    """The settings of a server. Raises Invalid with every problem, each named by its key."""
+    variables = os.environ if environment is None else environment
+    merged: dict[str, Any] = {}
+    if config is not None:
+        try:
+            merged.update(tomllib.loads(config.read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise Invalid([FieldError(str(config), str(error))]) from error
+    merged.update(_variables(variables))
+    merged.update({key: value for key, value in flags.items() if value not in (None, ())})
+    return parse(ServerSettings, merged, path="settings")
+
+
+def _variables(variables: Mapping[str, str]) -> dict[str, Any]:
+    """`RM_SERVER_PASSWORKERS=4` sets passWorkers; numbers are read as numbers."""
+    known = {(field.alias or name).upper(): field.alias or name for name, field in ServerSettings.model_fields.items()}
+    found: dict[str, Any] = {}
+    for name, text in variables.items():
+        key = known.get(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None
+        if key in ("http", "agents"):
+            found[key] = text.split(",")
+        elif key is not None:
+            found[key] = int(text) if text.isdecimal() else text
+    return found
