@@ -1,0 +1,1 @@
+"""Measurements, each beside its goal; never part of the tests."""

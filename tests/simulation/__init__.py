@@ -1,0 +1,1 @@
+"""The whole manager on a virtual clock, under a seeded villain."""
