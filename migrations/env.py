@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from alembic import context
-from store.tables import metadata
+
+from store.node_tables import schema
 
 connection = context.config.attributes["connection"]
-context.configure(connection=connection, target_metadata=metadata, transactional_ddl=True)
+context.configure(connection=connection, target_metadata=schema, transactional_ddl=True)
 with context.begin_transaction():
     context.run_migrations()

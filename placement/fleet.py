@@ -1,4 +1,7 @@
-"""The fleet view: every node and claim of the server, kept up to date by its writer. Callers lock it."""
+"""The fleet view: every node and claim of the server, kept up to date by its writer.
+
+Callers lock it.
+"""
 
 from __future__ import annotations
 

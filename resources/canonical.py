@@ -12,7 +12,10 @@ Document = dict[str, Any]
 
 
 def canonical(value: object) -> str:
-    """Keys sorted by code point, no blanks. Raises ValueError for what JSON cannot say (NaN, infinities, other types)."""
+    """Keys sorted by code point, no blanks.
+
+    Raises ValueError for what JSON cannot say (NaN, infinities, other types).
+    """
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     except TypeError as error:

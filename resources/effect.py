@@ -16,7 +16,10 @@ EFFECTS_FINALIZER = "rmctl/effects"
 
 @dataclass(frozen=True)
 class Effect:
-    """What a decision wants done once. `key` says what is meant and how often; `target` names the node or object acted on."""
+    """What a decision wants done once.
+
+    `key` says what is meant and how often; `target` names the node or object acted on.
+    """
 
     kind: str
     key: str

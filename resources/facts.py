@@ -1,4 +1,7 @@
-"""What agents report: facts about a node and about the instances that live on it. Instants carry the reporter's own time."""
+"""What agents report: facts about a node and about the instances that live on it.
+
+Instants carry the reporter's own time.
+"""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class JobStatus(Status):
     excluded_node: str | None = None
     """Left out of the first placement after a failure there."""
     terminal: str | None = None
-    """Why this job will not go on by itself: `Dropped`, `RestartCeiling`, `InvalidSpec`, with the words behind a colon."""
+    """Why this job will not go on by itself: `Dropped`, `RestartCeiling`, `InvalidSpec`, then the words."""
     extra: dict[str, Text] = Field(default_factory=dict)
 
 

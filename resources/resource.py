@@ -31,7 +31,8 @@ T = TypeVar("T", bound=Status)
 class Resource(Generic[S, T]):
     """A durable record of one requested outcome, as it was read.
 
-    `document` is the spec as it was asked for, without defaults; `spec` is the same with defaults. Instants are unix seconds.
+    `document` is the spec as it was asked for, without defaults; `spec` is the same with defaults. Instants are unix
+    seconds.
     """
 
     ref: Ref

@@ -44,17 +44,40 @@ def parse(model: type[M], document: object, *, path: str = "spec") -> M:
     try:
         return model.model_validate(document)
     except ValidationError as error:
-        raise Invalid(_translated(model, document, error.errors(include_url=False), path)) from None
+        raise Invalid(_translated(model, error.errors(include_url=False), path)) from None
 
 
-def _translated(
-    model: type[BaseModel], document: object, errors: Iterable[ErrorDetails], path: str
-) -> list[FieldError]:
+def _translated(model: type[BaseModel], errors: Iterable[ErrorDetails], path: str) -> list[FieldError]:
     found: dict[str, FieldError] = {}
     for error in errors:
         problem = _one(model, error, path)
         found.setdefault(problem.path + problem.message * problem.unknown, problem)
     return list(found.values())
+
+
+_EXPECTED = {
+    "int_type": "an integer",
+    "int_from_float": "an integer",
+    "int_parsing": "an integer",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+}
+_LIMITS = {
+    "greater_than": "must be > {gt:g}",
+    "greater_than_equal": "must be >= {ge:g}",
+    "less_than": "must be < {lt:g}",
+    "less_than_equal": "must be <= {le:g}",
+    "too_short": "at least {min_length} needed",
+    "too_long": "at most {max_length}",
+    "string_too_short": "must not be empty",
+    "string_too_long": "at most {max_length} characters",
+}
 
 
 def _one(model: type[BaseModel], error: ErrorDetails, path: str) -> FieldError:
@@ -67,34 +90,12 @@ def _one(model: type[BaseModel], error: ErrorDetails, path: str) -> FieldError:
             return FieldError(where, "required", _required_hint(where))
         case "literal_error":
             return _choice(where, value, str(context["expected"]))
-        case "int_type" | "int_from_float" | "int_parsing":
-            return FieldError(where, f"expected an integer, got {spelled(value)}")
-        case "string_type":
-            return FieldError(where, f"expected text, got {spelled(value)}")
-        case "bool_type" | "bool_parsing":
-            return FieldError(where, f"expected true or false, got {spelled(value)}")
-        case "tuple_type" | "list_type":
-            return FieldError(where, f"expected a list, got {spelled(value)}")
-        case "dict_type" | "model_type" | "model_attributes_type":
-            return FieldError(where, f"expected an object, got {spelled(value)}")
-        case "greater_than":
-            return FieldError(where, f"must be > {context['gt']:g}")
-        case "greater_than_equal":
-            return FieldError(where, f"must be >= {context['ge']:g}")
-        case "less_than":
-            return FieldError(where, f"must be < {context['lt']:g}")
-        case "less_than_equal":
-            return FieldError(where, f"must be <= {context['le']:g}")
-        case "too_short":
-            return FieldError(where, f"at least {context['min_length']} needed")
-        case "too_long":
-            return FieldError(where, f"at most {context['max_length']}")
-        case "string_too_short":
-            return FieldError(where, "must not be empty")
-        case "string_too_long":
-            return FieldError(where, f"at most {context['max_length']} characters")
         case "value_error":
             return _inner(where, str(context["error"]))
+        case kind if kind in _EXPECTED:
+            return FieldError(where, f"expected {_EXPECTED[kind]}, got {spelled(value)}")
+        case kind if kind in _LIMITS:
+            return FieldError(where, _LIMITS[kind].format(**context))
         case _:
             return FieldError(where, error["msg"])
 
@@ -119,9 +120,7 @@ def _path(error: ErrorDetails, path: str) -> str:
             and "[" not in part
             and "-" not in part
             and part not in ("int", "str", "float", "bool", "constrained-str")
-        ):
-            text += f".{part}"
-        elif part and part[0].isupper() and part.isupper():
+        ) or (part and part[0].isupper() and part.isupper()):
             text += f".{part}"
     return text
 

@@ -45,8 +45,9 @@ def append(tx: Tx, type_: ChangeType, ref: Ref, uid: str, document: Document) ->
             "document": canonical(document),
         },
     )
-    revision: int = inserted.inserted_primary_key[0]
-    return revision
+    key = inserted.inserted_primary_key
+    assert key is not None
+    return int(key[0])
 
 
 def head(tx: Tx) -> int:
@@ -77,7 +78,10 @@ def since(
 
 
 def compact(tx: Tx, keep: int) -> int:
-    """Drop all but the newest `keep` revisions; how many went. The newest always stays, so that the counter is never lost."""
+    """Drop all but the newest `keep` revisions; how many went.
+
+    The newest always stays, so that the counter is never lost.
+    """
     limit = head(tx) - max(keep, 1)
     return tx.write(delete(changes).where(changes.c.revision <= limit)).rowcount
 

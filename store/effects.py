@@ -159,7 +159,10 @@ def claim(
 
 
 def answer(tx: Tx, claim: EffectClaim, answer: Answer | Observation) -> EffectRecord:
-    """Write what the driver said. Final states never change: the statement that writes guards them. Raises ClaimLost."""
+    """Write what the driver said.
+
+    Final states never change: the statement that writes guards them. Raises ClaimLost.
+    """
     match answer:
         case Applied(ref=ref):
             values: dict[str, Any] = {"state": "applied", "external_ref": ref, "completed_at": tx.now, "error": None}

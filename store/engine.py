@@ -17,10 +17,11 @@ FIXED = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
 
 
 def open_engine(path: Path | None, *, synchronous: str = "FULL") -> Engine:
-    """An engine on a file, or in memory for None (one connection). Each connection of a file is opened by its user and held by it.
+    """An engine on a file, or in memory for None (one connection). Each connection of a file is opened by its user and
+    held by it.
 
-    Transactions start as BEGIN IMMEDIATE; a connection with the execution option `rm_read` starts a snapshot instead. The driver's
-    own transaction handling loses acknowledged writes between processes, so it is switched off.
+    Transactions start as BEGIN IMMEDIATE; a connection with the execution option `rm_read` starts a snapshot instead.
+    The driver's own transaction handling loses acknowledged writes between processes, so it is switched off.
     """
     if path is None:
         engine = create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})

@@ -67,7 +67,7 @@ def add(tx: Tx, ref: Ref, uid: str, event: Event) -> None:
     if size > MAX_PAYLOAD:
         raise TooLarge("event payload", size, MAX_PAYLOAD)
     found = tx.execute(_same, {"u": uid, "t": event.type, "s": event.severity, "m": event.message}).first()
-    count, first = (1, tx.now) if found is None else (found.count + 1, found.first_at)
+    count, first = (1, tx.now) if found is None else (found._mapping["count"] + 1, found.first_at)
     shown_event: Document = {
         "type": event.type,
         "severity": event.severity,
@@ -120,7 +120,7 @@ def _read(row: Row[Any]) -> EventRecord:
         severity=row.severity,
         message=row.message,
         payload=json.loads(row.payload),
-        count=row.count,
+        count=row._mapping["count"],
         first_at=row.first_at,
         last_at=row.last_at,
         revision=row.revision,

@@ -37,7 +37,7 @@ _give = (
     .values(allocated=node_scalars.c.allocated - bindparam("a"))
 )
 _scalars = select(node_scalars).where(node_scalars.c.node == bindparam("n")).order_by(node_scalars.c.resource)
-_free = select((node_scalars.c.capacity - node_scalars.c.allocated)).where(
+_free = select(node_scalars.c.capacity - node_scalars.c.allocated).where(
     node_scalars.c.node == bindparam("n"), node_scalars.c.resource == bindparam("r")
 )
 _port = upsert(port_claims).on_conflict_do_nothing()

@@ -11,8 +11,8 @@ from sqlalchemy.dialects.sqlite import insert
 
 from resources.canonical import canonical
 from resources.facts import Instance, Inventory, LogTail, NodeFacts
+from store.node_tables import instances, log_tails, node_facts
 from store.notes import NodeReported
-from store.tables import instances, log_tails, node_facts
 from store.tx import Tx
 
 KEEP_TAILS = 2

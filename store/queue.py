@@ -135,13 +135,14 @@ def claim(
     lease: float = LEASE_SECONDS,
     busy: Collection[Ref] = (),
 ) -> tuple[Claim, ...]:
-    """Take up to `limit` due keys, oldest first. A row whose lease ran out gets its error and its backoff instead of a run.
+    """Take up to `limit` due keys, oldest first.
 
+    A row whose lease ran out gets its error and its backoff instead of a run.
     Raises ValueError for a lease under 0.3 s or a limit below 1.
     """
     if lease < MIN_LEASE_SECONDS or limit < 1:
         raise ValueError(f"a lease of at least {MIN_LEASE_SECONDS} s and a limit of at least 1 are needed")
-    taken = []
+    taken: list[Claim] = []
     for row in tx.execute(_due, {"now": tx.now, "limit": limit + len(busy)}).all():
         ref = Ref(row.kind, row.name, row.project)
         if row.token_hash is not None:

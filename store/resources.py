@@ -140,7 +140,8 @@ def replace(
 ) -> Any_:
     """Write what differs; nothing differing writes nothing and returns the resource as it is.
 
-    A changed document raises the generation and wakes the key. Raises Conflict, and BeingDeleted for a changed document.
+    A changed document raises the generation and wakes the key. Raises Conflict, and BeingDeleted for a changed
+    document.
     """
     changed = document is not None and canonical(document) != canonical(resource.document)
     new = with_(
@@ -200,7 +201,7 @@ def revive(tx: Tx, resource: Any_, document: Document) -> Any_:
 
 
 def remove_if_free(tx: Tx, resource: Any_) -> bool:
-    """Remove a resource under deletion that has no finalizer, child or open effect; its owner is removed by the same rule."""
+    """Remove a resource under deletion without finalizer, child or open effect, and by the same rule its owner."""
     if resource.deletion_timestamp is None or resource.finalizers:
         return False
     if tx.execute(_has_children, {"o": resource.uid}).scalar_one():
@@ -269,7 +270,7 @@ def _bounded(what: str, text: str) -> str:
     return text
 
 
-def _checksum(row: Mapping[str, Any]) -> int:
+def _checksum(row: Mapping[Any, Any]) -> int:
     parts = ("spec", "status", "labels", "annotations", "finalizers")
     return zlib.crc32("\0".join([str(row["generation"]), *(row[part] for part in parts)]).encode())
 

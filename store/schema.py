@@ -18,7 +18,10 @@ from store.tables import meta
 
 
 def prepare(engine: Engine, environment: Environment) -> None:
-    """Bring an empty or older database to this program's schema. Raises Refused for a newer one or a file that is none."""
+    """Bring an empty or older database to this program's schema.
+
+    Raises Refused for a newer one or a file that is none.
+    """
     config = _config()
     scripts = ScriptDirectory.from_config(config)
     try:

@@ -112,7 +112,7 @@ class Store:
         for connection in self._readers:
             connection.close()
         if self.folder is not None and self._writing.connection.dbapi_connection is not None:
-            self._writing.connection.dbapi_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # type: ignore[attr-defined]
+            self._writing.connection.dbapi_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._writing.close()
         self.engine.dispose()
         if self._lock is not None:

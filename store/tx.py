@@ -14,7 +14,10 @@ Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
 
 
 class Tx:
-    """`notes` are handed to the store's listeners, in order, once COMMIT has returned; a rolled-back request leaves none."""
+    """`notes` are handed to the store's listeners, in order, once COMMIT has returned.
+
+    A rolled-back request leaves none.
+    """
 
     __slots__ = ("connection", "new_uuid", "notes", "now", "writable")
 

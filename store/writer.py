@@ -76,7 +76,7 @@ class Writer:
         batch.done.wait()
         if request.error is not None:
             raise request.error
-        return cast(T, request.result)
+        return cast("T", request.result)
 
     def run(self) -> None:
         """Until `stop`, and then until the last request is answered."""
@@ -120,7 +120,10 @@ class Writer:
                 self._commit([request])
 
     def _together(self, requests: list[Request]) -> None:
-        """One transaction, then the listeners. Raises Lost, with nothing stored, when the database gave the transaction up."""
+        """One transaction, then the listeners.
+
+        Raises Lost, with nothing stored, when the database gave the transaction up.
+        """
         transaction = self._connection.begin()
         try:
             for request in requests:

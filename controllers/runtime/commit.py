@@ -51,7 +51,10 @@ def commit(tx: Tx, claim: Claim, resource: Resource[Any, Any], decision: Decisio
 
 
 def _finalizers(tx: Tx, resource: Resource[Any, Any], decision: Decision) -> tuple[str, ...]:
-    """What the decision says, and the runtime's own while an effect is open. None is added once deletion was asked for."""
+    """What the decision says, and the runtime's own while an effect is open.
+
+    None is added once deletion was asked for.
+    """
     wanted = resource.finalizers if decision.finalizers is None else decision.finalizers
     kept = tuple(name for name in wanted if name != EFFECTS_FINALIZER)
     if resource.deleting:

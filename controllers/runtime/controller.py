@@ -45,7 +45,7 @@ class Reader(Protocol):
         ...
 
     def capacity_revision(self, pool: str) -> int:
-        """Rises whenever the pool gains room; what a decision not to place is fenced with (`Decision.no_place_since`)."""
+        """Rises whenever the pool gains room; `Decision.no_place_since` fences a decision not to place with it."""
         ...
 
     def fleet(self) -> FleetView:
@@ -59,5 +59,5 @@ class Controller(Protocol[R, V]):
     kind: ClassVar[str]
     places: ClassVar[bool]
 
-    def observe(self, resource: R, reader: Reader) -> V: ...  # type: ignore[misc]
-    def decide(self, resource: R, view: V, facts: Facts) -> Decision: ...  # type: ignore[misc]
+    def observe(self, resource: R, reader: Reader) -> V: ...
+    def decide(self, resource: R, view: V, facts: Facts) -> Decision: ...

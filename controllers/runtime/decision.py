@@ -65,7 +65,10 @@ class Unblock:
 
 @dataclass(frozen=True)
 class Room:
-    """What a node has: resource (vcpu in thousandths, cores, memory in MiB) to (total, claimable). Claims stay as they are."""
+    """What a node has: resource (vcpu in thousandths, cores, memory in MiB) to (total, claimable).
+
+    Claims stay as they are.
+    """
 
     node: str
     pool: str
@@ -76,8 +79,8 @@ class Room:
 class Facts:
     """What `decide` may know beside the resource and its view.
 
-    `now` is unix seconds. `seed` is drawn by the runtime for this pass. `excluded` are nodes that lost a race for this key in this
-    pass, with the reason.
+    `now` is unix seconds. `seed` is drawn by the runtime for this pass. `excluded` are nodes that lost a race for this
+    key in this pass, with the reason.
     """
 
     now: float
@@ -89,8 +92,8 @@ class Facts:
 class Decision:
     """`requeue_after` in seconds; None means settled. `finalizers` None leaves them as they are.
 
-    `no_place_since` is the pool's capacity revision that a decision *not* to place was made on: the commit refuses it if the pool has
-    gained room since, so that no gain is slept through.
+    `no_place_since` is the pool's capacity revision that a decision *not* to place was made on: the commit refuses it
+    if the pool has gained room since, so that no gain is slept through.
     """
 
     status: Status

@@ -9,7 +9,10 @@ from resources.effect import Answer, EffectRecord, Observation
 
 
 class EffectDriver(Protocol):
-    """`creates` names the effect kinds that bring something into the world: one found absent under deletion is not applied."""
+    """`creates` names the effect kinds that bring something into the world.
+
+    One of these that is found absent under deletion is not applied.
+    """
 
     provider: str
     creates: frozenset[str]

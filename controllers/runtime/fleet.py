@@ -20,7 +20,8 @@ from store.tx import Tx
 
 
 class Fleet:
-    """Everything here is read and changed under `store.publishing`, which the writer holds from before COMMIT until the view shows it.
+    """Everything here is read and changed under `store.publishing`, which the writer holds from before COMMIT until the
+    view shows it.
 
     So a snapshot opened under the lock is never newer than the view.
     """
@@ -79,16 +80,19 @@ class Fleet:
 
     def _load(self, tx: Tx) -> None:
         for pool in resources.list_all(tx, "pool"):
+            assert isinstance(pool, Pool)
             self._pool(pool)
         self._rooms = ledger.all_rooms(tx)
         self._blocks = ledger.all_blocks(tx)
         self._facts = {facts.node: facts for facts in nodes.all_facts(tx)}
         for node in resources.list_all(tx, "node"):
+            assert isinstance(node, Node)
             self._nodes[node.name] = node
             self._show(node.name)
         for allocation in ledger.list_allocations(tx):
             self.view.put_claim(seen(allocation))
         for job in resources.list_all(tx, "job"):
+            assert isinstance(job, Job)
             self._job(job)
 
     def _follow(self, notes: Sequence[object]) -> None:

@@ -11,9 +11,9 @@ from alembic.migration import MigrationContext
 
 from store.engine import file_system, library_warning, open_engine
 from store.errors import Refused
+from store.node_tables import schema
 from store.schema import prepare
 from store.store import Store
-from store.tables import metadata
 from tests.clocked import Clocked
 
 
@@ -58,7 +58,7 @@ def test_the_migrations_make_exactly_the_tables(clock: Clocked) -> None:
     engine = open_engine(None)
     prepare(engine, clock)
     with engine.connect() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
+        assert compare_metadata(MigrationContext.configure(connection), schema) == []
 
 
 @pytest.mark.req("B112")
