@@ -164,7 +164,8 @@ class AgentDriver:
                     return Rejected(f"agents know no effect {other}", "UNSUPPORTED")
         except (KeyError, ValueError) as error:
             return Rejected(f"the request cannot be read: {error}", "JOB_REJECTED_INVALID_SPEC")
-        return self._connections.send(effect.target, command, seconds=self._seconds)
+        answer = self._connections.send(effect.target, command, seconds=self._seconds)
+        return Applied(effect.request["instance"], answer.detail) if isinstance(answer, Applied) else answer
 
     def _secret_values(self, effect: EffectRecord) -> dict[str, str] | Deferred:
         values = {}
