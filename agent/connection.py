@@ -1,0 +1,111 @@
+"""Keeping a connection to the server: dial, talk until it breaks, wait a little, dial again."""
+
+from __future__ import annotations
+
+import ipaddress
+import random
+from collections.abc import Callable
+
+import grpc
+import structlog
+from anyio import create_task_group, sleep
+from anyio.abc import TaskGroup
+from grpc import aio
+
+from agent.errors import JoinRefused, SettingsRefused, StreamLost
+from agent.session import Parts, Session
+from api.proto import agent_pb2 as wire
+from api.proto.agent_pb2_grpc import AgentsStub
+
+FIRST_PAUSE_SECONDS = 0.5
+LONGEST_PAUSE_SECONDS = 8.0
+MESSAGE_BYTES = 4 * 1024 * 1024
+SOCKET_PATH_BYTES = 107
+OPTIONS = (
+    ("grpc.max_receive_message_length", MESSAGE_BYTES),
+    ("grpc.max_send_message_length", MESSAGE_BYTES),
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.enable_http_proxy", 0),
+)
+REFUSED = frozenset({grpc.StatusCode.UNAUTHENTICATED, grpc.StatusCode.PERMISSION_DENIED})
+
+log = structlog.get_logger()
+
+Hello = Callable[[], wire.Hello]
+Joined = Callable[[wire.Welcome], None]
+
+
+def target(address: str) -> str:
+    """The gRPC target of `unix:/path` or `host:port`. Raises SettingsRefused for what must not be dialled."""
+    if address.startswith("unix:"):
+        path = address.removeprefix("unix:").removeprefix("//")
+        if len(path.encode()) > SOCKET_PATH_BYTES:
+            raise SettingsRefused(f"--server: socket path is {len(path.encode())} bytes, limit {SOCKET_PATH_BYTES}")
+        return f"unix:{path}"
+    host, _, port = address.rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or not 1 <= int(port) <= 65535:
+        raise SettingsRefused(f'--server: "{address}" is neither unix:/path nor HOST:PORT')
+    if not _loopback(host.strip("[]")):
+        raise SettingsRefused(
+            f"--server: {host} is another machine, and agents speak over loopback or a unix socket only "
+            "(forward DATA/agents.sock, over ssh for instance)"
+        )
+    return address
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class Connection:
+    """`welcome` runs after each Welcome. Refusals before the first one end the agent; later ones are waited out."""
+
+    def __init__(self, address: str, parts: Parts, hello: Hello, welcome: Joined) -> None:
+        self._target = target(address)
+        self._parts = parts
+        self._hello = hello
+        self._welcome = welcome
+        self._ever = False
+        self._pause = FIRST_PAUSE_SECONDS
+
+    async def run(self) -> None:
+        """For good; raises JoinRefused when the server does not take this node."""
+        async with create_task_group() as work:
+            while True:
+                log.warning("not connected", reason=await self._once(work))
+                # spread, so that a thousand agents do not return in the same moment
+                await sleep(random.uniform(0, self._pause))  # noqa: S311
+                self._pause = min(LONGEST_PAUSE_SECONDS, self._pause * 2)
+
+    async def _once(self, work: TaskGroup) -> str:
+        """One connection, from dial to end; returns why it ended."""
+        await self._parts.commands.idle()
+        lost: list[BaseException] = []
+        async with aio.insecure_channel(self._target, options=OPTIONS) as channel:
+            try:
+                await Session(self._parts, work, self._hello(), self._joined).run(AgentsStub(channel))
+            except* (StreamLost, grpc.RpcError) as group:
+                lost.extend(_leaves(group))
+        for error in lost:
+            if isinstance(error, aio.AioRpcError) and error.code() in REFUSED and not self._ever:
+                raise JoinRefused(f"{error.code().name}: {error.details()}")
+        return "; ".join(_words(error) for error in lost)
+
+    def _joined(self, welcome: wire.Welcome) -> None:
+        self._ever = True
+        self._pause = FIRST_PAUSE_SECONDS
+        self._welcome(welcome)
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
+    found: list[BaseException] = []
+    for error in group.exceptions:
+        found.extend(_leaves(error) if isinstance(error, BaseExceptionGroup) else [error])
+    return found
+
+
+def _words(error: BaseException) -> str:
+    return f"{error.code().name}: {error.details()}" if isinstance(error, aio.AioRpcError) else str(error)

@@ -1,0 +1,83 @@
+"""What this machine has: amounts, network cards, devices from a file, and what it was told about itself."""
+
+from __future__ import annotations
+
+import json
+import os
+from importlib import metadata
+from pathlib import Path
+
+import psutil
+
+from agent.errors import SettingsRefused
+from agent.settings import AgentSettings
+from api.proto import agent_pb2 as wire
+from resources.quantities import milli
+
+MIB = 1024 * 1024
+
+
+def version() -> str:
+    try:
+        return metadata.version("rmctl")
+    except metadata.PackageNotFoundError:
+        return "0"
+
+
+def take(settings: AgentSettings) -> wire.Inventory:
+    """Raises SettingsRefused for a devices file that cannot be used."""
+    cpus = len(os.sched_getaffinity(0))
+    capacity = float(cpus) if settings.capacity is None else settings.capacity
+    try:
+        capacity_milli = milli(capacity)
+    except ValueError as error:
+        raise SettingsRefused(f"--capacity: {error}") from error
+    if capacity_milli <= 0:
+        raise SettingsRefused("--capacity: must be above 0")
+    cores = (
+        settings.cores
+        if settings.cores is not None
+        else (cpus if settings.capacity is None else capacity_milli // 1000)
+    )
+    memory = settings.memory_mib if settings.memory_mib is not None else psutil.virtual_memory().total // MIB
+    return wire.Inventory(
+        capacity_milli=capacity_milli,
+        cores=cores,
+        memory_mib=memory,
+        zone=settings.zone,
+        address=settings.address,
+        capabilities=settings.capabilities,
+        labels=dict(settings.labels),
+        devices=[] if settings.devices is None else _devices(settings.devices),
+        nics=_nics(),
+        utilization_cap=1.0,
+    )
+
+
+def _nics() -> list[wire.Nic]:
+    """Network cards that are up, less the loopback."""
+    speeds = psutil.net_if_stats()
+    return [
+        wire.Nic(name=name, addresses=[a.address for a in addresses if "." in a.address], speed_mbit=speeds[name].speed)
+        for name, addresses in psutil.net_if_addrs().items()
+        if name != "lo" and name in speeds and speeds[name].isup
+    ]
+
+
+def _devices(path: Path) -> list[wire.Device]:
+    """A JSON list of {id, class, attributes, links}."""
+    try:
+        listed = json.loads(path.read_bytes())
+        return [
+            wire.Device(
+                id=str(one["id"]),
+                attributes={str(name): str(value) for name, value in one.get("attributes", {}).items()},
+                links=[str(link) for link in one.get("links", [])],
+                **{"class": str(one["class"])},
+            )
+            for one in listed
+        ]
+    except OSError as error:
+        raise SettingsRefused(f"--devices: {path}: {error.strerror}") from error
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise SettingsRefused(f"--devices: {path}: expected a JSON list of objects with id and class") from error

@@ -1,0 +1,158 @@
+"""One connection to the server, from Hello to its end: what goes up, what comes down, and the fence that both carry."""
+
+from __future__ import annotations
+
+from asyncio import CancelledError, current_task
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+
+import anyio
+import structlog
+from anyio import to_thread
+from anyio.abc import TaskGroup
+
+from agent.commands import Commands
+from agent.errors import StreamLost
+from agent.files import write_fence
+from agent.journal import Journal
+from agent.outbox import Outbox, instance_of
+from agent.processes import boottime
+from agent.supervisor import Supervisor
+from agent.tails import Tails
+from api.proto import agent_pb2 as wire
+from api.proto.agent_pb2_grpc import AgentsAsyncStub
+
+WELCOME_SECONDS = 10.0
+MISSED_HEARTBEATS = 3
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a session works with; all of it outlives the session."""
+
+    journal: Journal
+    outbox: Outbox
+    supervisor: Supervisor
+    tails: Tails
+    commands: Commands
+
+
+class Session:
+    """`work` is where commands are carried out: a broken connection interrupts none."""
+
+    def __init__(
+        self, parts: Parts, work: TaskGroup, hello: wire.Hello, joined: Callable[[wire.Welcome], None]
+    ) -> None:
+        self._parts = parts
+        self._work = work
+        self._hello = hello
+        self._joined = joined
+        self._welcome = wire.Welcome()
+        self._welcomed = anyio.Event()
+        self._heartbeats: dict[int, float] = {0: boottime()}
+        self._acknowledged = boottime()
+
+    async def run(self, stub: AgentsAsyncStub) -> None:
+        """Ends by raising: StreamLost, or what the call raised."""
+        call = stub.Session(self._up())
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._listen_for_silence)
+                try:
+                    async for down in call:
+                        await self._take(down, tasks)
+                except CancelledError:  # gRPC also says so when what we send fails
+                    if _cancelled():
+                        raise
+                raise StreamLost("the stream ended")
+        finally:
+            call.cancel()
+
+    async def _up(self) -> AsyncIterator[wire.Up]:
+        """Hello, then heartbeats in time and between them whatever there is."""
+        self._heartbeats[0] = boottime()
+        yield wire.Up(hello=self._hello)
+        await self._welcomed.wait()
+        seq, due = 0, boottime()
+        while True:
+            if boottime() >= due:
+                seq, due = seq + 1, boottime() + self._welcome.heartbeat_seconds
+                self._heartbeats[seq] = boottime()
+                yield wire.Up(heartbeat=wire.Heartbeat(seq=seq))
+            for message in self._parts.outbox.take():
+                yield message
+            with anyio.move_on_after(due - boottime()):
+                await self._parts.outbox.more()
+
+    async def _listen_for_silence(self) -> None:
+        with anyio.move_on_after(WELCOME_SECONDS):
+            await self._welcomed.wait()
+        if not self._welcomed.is_set():
+            raise StreamLost("the server does not answer")
+        patience = MISSED_HEARTBEATS * self._welcome.heartbeat_seconds
+        while True:
+            left = self._acknowledged + patience - boottime()
+            if left <= 0:
+                raise StreamLost("the server acknowledges no heartbeat")
+            await anyio.sleep(left)
+
+    async def _take(self, down: wire.Down, tasks: TaskGroup) -> None:
+        match down.WhichOneof("message"):
+            case "welcome":
+                await self._resume(down.welcome)
+                tasks.start_soon(self._parts.tails.run)
+            case "command":
+                self._work.start_soon(self._obey, down.command)
+            case "ack":
+                await self._take_ack(down.ack)
+
+    async def _resume(self, welcome: wire.Welcome) -> None:
+        self._welcome = welcome
+        self._acknowledge_heartbeat(0)
+        self._joined(welcome)
+        await to_thread.run_sync(self._acknowledge_reports, welcome.report_seq)
+        self._parts.tails.rewind()
+        self._parts.outbox.rewind(welcome.report_seq)
+        for instance in welcome.superseded:
+            log.info("a newer instance took over", instance=instance)
+            self._work.start_soon(self._parts.supervisor.supersede, instance)
+        self._welcomed.set()
+
+    async def _obey(self, command: wire.Command) -> None:
+        self._parts.outbox.result(await self._parts.commands.carry_out(command))
+
+    async def _take_ack(self, ack: wire.Ack) -> None:
+        if ack.heartbeat:
+            self._acknowledge_heartbeat(ack.heartbeat)
+        if ack.seq:
+            await to_thread.run_sync(self._acknowledge_reports, ack.seq)
+        if ack.log_tail:
+            self._parts.tails.acknowledge(ack.log_tail)
+
+    def _acknowledge_heartbeat(self, seq: int) -> None:
+        """The fence counts from the sending: the server heard of this node no earlier than that."""
+        sent = self._heartbeats.get(seq)
+        if sent is None:
+            return
+        self._heartbeats = {number: at for number, at in self._heartbeats.items() if number > seq}
+        self._acknowledged = boottime()
+        if self._welcome.fence_seconds > 0:
+            write_fence(self._parts.supervisor.fence, sent + self._welcome.fence_seconds)
+
+    def _acknowledge_reports(self, seq: int) -> None:
+        try:
+            bodies = self._parts.journal.acknowledge(seq)
+        except OSError as error:
+            log.warning("an acknowledgement is not in the journal", error=str(error))
+            return
+        for facts in map(instance_of, bodies):
+            if not facts.alive:
+                self._parts.supervisor.told(facts.id)
+
+
+def _cancelled() -> bool:
+    """Whether this task itself is being cancelled."""
+    task = current_task()
+    return task is not None and task.cancelling() > 0

@@ -1,0 +1,222 @@
+"""Every instance of this node: started, adopted, stopped, and listed for the server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+from anyio import to_thread
+from anyio.abc import TaskGroup
+
+from agent import environment, ports, workfolder
+from agent.adoption import first_facts, look
+from agent.errors import NO_CAPACITY, NO_RUNTIME, PORT_TAKEN, InvalidSpec, Refusal
+from agent.folder import Folder
+from agent.launch import Launched, NotLaunched, launch
+from agent.life import Life
+from agent.order import Order, folder_name
+from agent.outcome import Applied, Deferred, Outcome, Rejected
+from agent.probes import Surroundings
+from resources.facts import Instance
+from resources.quantities import plain
+
+RETRY_SECONDS = 5.0
+SUPERSEDED_GRACE_SECONDS = 5.0
+
+log = structlog.get_logger()
+
+Report = Callable[[Instance], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Room:
+    """What this node has for jobs. Capacity in thousandths of a vCPU, memory in MiB."""
+
+    capacity_milli: int
+    cores: int
+    memory_mib: int
+
+
+class Supervisor:
+    """`data` is the agent's folder, `report` tells the server of a change and never raises."""
+
+    def __init__(self, data: Path, node: str, address: str, room: Room, report: Report) -> None:
+        self._instances = data / "instances"
+        self._jobs = data / "jobs"
+        self.fence = data / "fence"
+        self._node = node
+        self._address = address
+        self._room = room
+        self._report = report
+        self._lives: dict[str, Life] = {}
+        self._tasks: TaskGroup | None = None
+
+    def open(self, tasks: TaskGroup) -> None:
+        """Instances are watched in this group from here on."""
+        self._tasks = tasks
+
+    def lives(self) -> tuple[Life, ...]:
+        """Every instance that is kept: alive, or ended and not forgotten."""
+        return tuple(self._lives.values())
+
+    def find(self, instance: str) -> Life | None:
+        return self._lives.get(instance)
+
+    def listed(self) -> tuple[Instance, ...]:
+        """The whole truth for a Hello: what lives, and ends that the server has not acknowledged."""
+        return tuple(life.facts for life in self._lives.values() if life.facts.alive or not life.folder.told)
+
+    async def adopt(self) -> None:
+        """Take up what an earlier agent left: living shims, and ends that happened meanwhile."""
+        self._instances.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path in sorted(self._instances.iterdir()):
+            await self._adopt(Folder(path))
+
+    async def _adopt(self, folder: Folder) -> None:
+        found = await to_thread.run_sync(look, folder, self._node)
+        if found is None:
+            log.info("a start that never happened is cleared away", instance=folder.path.name)
+            await to_thread.run_sync(folder.remove)
+            return
+        life = self._life(found.order, folder, found.facts, self._environment(found.order, {}, folder))
+        self._lives[found.order.instance] = life
+        if found.facts.alive:
+            log.info("adopted", instance=found.order.instance, job=found.order.job, pid=found.facts.pid)
+            life.launched(found.facts.pid or 0, None)
+            self._watch(life)
+        else:
+            life.ended.set()
+            if not folder.told:
+                await self._report(found.facts)
+
+    async def start(self, order: Order, secrets: Mapping[str, str]) -> Outcome:
+        """Applied once the process is forked; starting the same instance again answers what is."""
+        known = self._lives.get(order.instance)
+        if known is not None:
+            return Applied(known.facts.pid or 0)
+        folder = Folder(self._instances / order.instance)
+        try:
+            order = environment.filled(order, self._address)
+            env = self._admit(order, secrets, folder)
+        except Refusal as refusal:
+            return Rejected(refusal.code, refusal.detail)
+        life = self._life(order, folder, first_facts(order, self._node), env)
+        self._lives[order.instance] = life
+        outcome: Outcome = Deferred("the agent is going away", RETRY_SECONDS)
+        try:
+            outcome = await self._launch(life, env)
+        except InvalidSpec as refusal:
+            outcome = Rejected(refusal.code, refusal.detail)
+        except OSError as error:
+            outcome = Deferred(f"{error.strerror or error}", RETRY_SECONDS)
+        finally:
+            if not isinstance(outcome, Applied):
+                del self._lives[order.instance]
+                folder.remove()
+        if isinstance(outcome, Applied):
+            await life.change(state="running")
+            self._watch(life)
+            await self._forget_older(order)
+        return outcome
+
+    async def stop(self, instance: str, reason: str, grace: float | None) -> Outcome:
+        """Applied once it is sure to end; its end is a report of its own."""
+        life = self._lives.get(instance)
+        if life is not None and life.facts.alive:
+            try:
+                await life.stop(reason, life.order.stop_grace_seconds if grace is None else grace)
+            except OSError as error:
+                return Deferred(f"{error.strerror or error}", RETRY_SECONDS)
+        return Applied()
+
+    async def supersede(self, instance: str) -> None:
+        life = self._lives.get(instance)
+        if life is not None:
+            await self.stop(instance, "Superseded", min(SUPERSEDED_GRACE_SECONDS, life.order.stop_grace_seconds))
+
+    async def forget(self, project: str, job: str) -> None:
+        """The job is gone: its folder goes too, with what is left of instances that have ended."""
+        name = folder_name(project or "default", job)
+        theirs = [life for life in self.lives() if life.order.folder_name == name]
+        for life in theirs:
+            await life.ended.wait()
+            self._lives.pop(life.order.instance, None)
+            await to_thread.run_sync(life.folder.remove)
+        await to_thread.run_sync(workfolder.remove, self._jobs, name)
+
+    def told(self, instance: str) -> None:
+        """The server has stored the end of this instance."""
+        life = self._lives.get(instance)
+        if life is not None:
+            life.folder.set_told()
+
+    def _admit(self, order: Order, secrets: Mapping[str, str], folder: Folder) -> dict[str, str]:
+        """The job's environment, or a Refusal."""
+        env = self._environment(order, secrets, folder)
+        if order.image:
+            raise Refusal(NO_RUNTIME, f"image {order.image}: this node has no container engine")
+        alive = [life.order for life in self._lives.values() if life.facts.alive]
+        for name, asked, total, used in (
+            ("vcpu", order.capacity_milli, self._room.capacity_milli, sum(o.capacity_milli for o in alive)),
+            ("cores", order.cores * 1000, self._room.cores * 1000, sum(o.cores for o in alive) * 1000),
+            ("MiB", order.memory_mib * 1000, self._room.memory_mib * 1000, sum(o.memory_mib for o in alive) * 1000),
+        ):
+            if asked > total - used:
+                raise Refusal(NO_CAPACITY, f"{plain(total - used)} of {plain(asked)} {name} free")
+        claimed = {port: other.job for other in alive for port in other.ports}
+        for port in order.ports:
+            if port in claimed:
+                raise Refusal(PORT_TAKEN, f"{port} is declared by {claimed[port]}")
+        return env
+
+    async def _launch(self, life: Life, env: dict[str, str]) -> Outcome:
+        order, folder = life.order, life.folder
+        cwd = await to_thread.run_sync(workfolder.open_folder, self._jobs, order.folder_name, order.working_dir)
+        try:
+            await to_thread.run_sync(folder.create, order.to_document())
+            problem = await to_thread.run_sync(ports.taken, order.ports, self._address)
+            if problem is not None:
+                return Rejected(PORT_TAKEN, problem)
+            fence = self.fence if order.on_disconnect == "stop" else None
+            result = await to_thread.run_sync(
+                lambda: launch(
+                    folder, command=order.command, env=env, cwd=cwd, grace=order.stop_grace_seconds, fence=fence
+                )
+            )
+        finally:
+            os.close(cwd)
+        match result:
+            case Launched(pid, shim):
+                life.launched(pid, shim)
+                return Applied(pid)
+            case NotLaunched(reason, True):
+                raise InvalidSpec(reason)
+            case NotLaunched(reason, _):
+                return Deferred(reason, RETRY_SECONDS)
+
+    def _environment(self, order: Order, secrets: Mapping[str, str], folder: Folder) -> dict[str, str]:
+        socket = str(folder.path / "job.sock")
+        return environment.build(order, secrets, os.environ, address=self._address, socket=socket)
+
+    def _life(self, order: Order, folder: Folder, facts: Instance, env: Mapping[str, str]) -> Life:
+        tcp = next((int(port.partition("/")[0]) for port in order.ports if port.endswith("/tcp")), 0)
+        around = Surroundings(self._jobs / order.folder_name, env, self._address, tcp)
+        return Life(order, folder, facts, around, self._report)
+
+    def _watch(self, life: Life) -> None:
+        assert self._tasks is not None, "open() comes first"
+        self._tasks.start_soon(life.run)
+
+    async def _forget_older(self, order: Order) -> None:
+        """Of a job that starts again, keep the instance before this one; drop what the server knows all about."""
+        ended = [
+            life
+            for life in self.lives()
+            if life.order.folder_name == order.folder_name and life.ended.is_set() and life.folder.told
+        ]
+        for life in sorted(ended, key=lambda life: life.facts.at)[:-1]:
+            self._lives.pop(life.order.instance, None)
+            await to_thread.run_sync(life.folder.remove)

@@ -1,0 +1,231 @@
+"""What agents report, written into the store: one transaction a message, and the keys woken that care."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from api.agent_wire import Hello
+from placement.request import CAPABILITY_PREFIX
+from resources.facts import Instance, LogTail, NodeFacts
+from resources.job import Job
+from resources.node import Node, NodeSpec, NodeStatus
+from resources.pool import Pool
+from resources.reference import Ref
+from resources.resource import Resource
+from store import credentials, effects, ledger, nodes, queue, resources
+from store.store import Store
+from store.tx import Tx
+
+DEFAULT_POOL = "default"
+FENCE_MARGIN_SECONDS = 20.0
+"""A fenced job is over this long before its node counts as lost."""
+LEAST_CREDENTIAL = 40
+NOT_KNOWN = "the node's credential or join token is not valid"
+QUIET = frozenset({"silent", "lost"})
+RANK = {state: rank for rank, state in enumerate(("prepared", "starting", "running", "ready", "stopping", "exited"))}
+
+
+@dataclass(frozen=True)
+class Welcomed:
+    """`credential` is one made here for an agent that brought none; `superseded` instances are to be ended."""
+
+    fence_seconds: float
+    superseded: tuple[str, ...] = ()
+    credential: str = ""
+
+
+@dataclass(frozen=True)
+class NotKnown:
+    """Neither credential nor token says who this is; one text for all of it."""
+
+    text: str = NOT_KNOWN
+
+
+@dataclass(frozen=True)
+class NotAllowed:
+    """Known, and not for this."""
+
+    text: str
+
+
+class AgentFacts:
+    """Every method blocks until what it wrote is durable."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def hello(self, hello: Hello) -> Welcomed | NotKnown | NotAllowed:
+        return self._store.write(lambda tx: _hello(tx, hello, secrets.token_urlsafe(32)))
+
+    def heartbeat(self, node: str) -> None:
+        self._store.write(lambda tx: _heartbeat(tx, node))
+
+    def report(self, node: str, seq: int, instance: Instance) -> None:
+        """A number that was stored before is ignored."""
+        self._store.write(lambda tx: _report(tx, node, seq, instance))
+
+    def log_tail(self, node: str, tail: LogTail) -> None:
+        self._store.write(
+            lambda tx: nodes.put_log_tail(tx, tail) if _theirs(tx, node, tail.uid, tail.instance) else None
+        )
+
+    def hurry(self, node: str) -> None:
+        """What waits for this node, or is unsure about it, is due now."""
+        self._store.write(lambda tx: effects.hurry(tx, node))
+
+    def disconnected(self, node: str) -> None:
+        self._store.write(lambda tx: _disconnected(tx, node))
+
+
+def _hello(tx: Tx, hello: Hello, spare_credential: str) -> Welcomed | NotKnown | NotAllowed:
+    issued = ""
+    owner = credentials.node_of(tx, hello.credential) if hello.credential else None
+    if owner is not None and owner != hello.node:
+        return NotAllowed(f"this credential is not for node {hello.node}")
+    joining = owner is None
+    if joining:
+        refusal = _join(tx, hello)
+        if refusal is not None:
+            return refusal
+        issued = "" if hello.credential else spare_credential
+        credentials.issue_node(tx, hello.credential or issued, hello.node)
+    node: Resource[NodeSpec, NodeStatus] = resources.get(tx, Ref("node", hello.node))
+    _capability_labels(tx, node, hello.inventory.capabilities)
+    before = nodes.facts(tx, hello.node)
+    _put_facts(tx, hello, None if joining else before)
+    restarted = before is not None and before.boot_id != hello.boot_id
+    superseded = _whole_truth(tx, hello, "node restarted" if restarted else "lost with its agent's memory")
+    queue.enqueue(tx, node.ref)
+    pool = resources.find(tx, Ref("pool", node.spec.pool))
+    lost = pool.spec.disconnect.lost_seconds if isinstance(pool, Pool) else 60.0
+    return Welcomed(max(1.0, lost - FENCE_MARGIN_SECONDS), superseded, issued)
+
+
+def _join(tx: Tx, hello: Hello) -> NotKnown | NotAllowed | None:
+    """Spend the token and make the node; None when that is done, and nothing is written otherwise."""
+    token = credentials.join_token(tx, hello.join_token) if hello.join_token else None
+    if token is None:
+        return NotKnown()
+    if token.node != hello.node:
+        return NotAllowed(f"this join token is not for node {hello.node}")
+    if hello.credential and len(hello.credential) < LEAST_CREDENTIAL:
+        return NotAllowed(f"a credential has {LEAST_CREDENTIAL} characters or more")
+    if token.pool and hello.pool and token.pool != hello.pool:
+        return NotAllowed(f"this join token is for pool {token.pool}, not {hello.pool}")
+    ref = Ref("node", hello.node)
+    pool = token.pool or hello.pool or DEFAULT_POOL
+    known = resources.find(tx, ref)
+    if known is not None and known.spec.pool != pool and (token.pool or hello.pool):
+        return NotAllowed(f"node {hello.node} is in pool {known.spec.pool}, and stays there")
+    if known is None and not resources.stands(tx, Ref("pool", pool)):
+        return NotAllowed(f"pool {pool} does not exist")
+    if not credentials.spend(tx, hello.join_token):
+        return NotKnown()
+    if known is None:
+        spec = {"pool": pool, "provider": "agent"} | ({"zone": hello.inventory.zone} if hello.inventory.zone else {})
+        resources.create(tx, ref, spec, labels=_own(hello.inventory.labels) | token.labels)
+    return None
+
+
+def _own(labels: dict[str, str]) -> dict[str, str]:
+    """Labels that an agent may give itself: the system's own are not among them."""
+    return {key: value for key, value in labels.items() if not key.startswith("rmctl/")}
+
+
+def _capability_labels(tx: Tx, node: Resource[NodeSpec, NodeStatus], capabilities: Iterable[str]) -> None:
+    kept = {key: value for key, value in node.labels.items() if not key.startswith(CAPABILITY_PREFIX)}
+    resources.replace(tx, node, labels=kept | {f"{CAPABILITY_PREFIX}{name}": "1" for name in capabilities})
+
+
+def _put_facts(tx: Tx, hello: Hello, before: NodeFacts | None) -> None:
+    """Labels and address count at the join, after which `before` is what it said then; a node never grows."""
+    inventory = hello.inventory
+    if before is not None:
+        known = before.inventory
+        inventory = replace(
+            inventory,
+            capacity_milli=min(inventory.capacity_milli, known.capacity_milli),
+            cores=min(inventory.cores, known.cores),
+            memory_mib=min(inventory.memory_mib, known.memory_mib),
+            address=known.address,
+            labels=known.labels,
+        )
+    nodes.put_facts(tx, NodeFacts(hello.node, hello.boot_id, inventory, tx.now, hello.report_seq, connected=True))
+
+
+def _whole_truth(tx: Tx, hello: Hello, gone: str) -> tuple[str, ...]:
+    """Bring what is known of the node's instances to what it says; returns those that must not live on.
+
+    `gone` is the reason of those that it no longer names.
+    """
+    stored = {(i.uid, i.id): i for i in nodes.list_instances(tx, node=hello.node)}
+    told = {(i.uid, i.id) for i in hello.instances}
+    for key, instance in stored.items():
+        if instance.alive and key not in told:
+            _put(tx, replace(instance, state="exited", reason=gone, at=max(instance.at, tx.now)))
+    superseded = []
+    for instance in hello.instances:
+        ours = _theirs(tx, hello.node, instance.uid, instance.id)
+        if ours:
+            _put_newer(tx, instance, stored.get((instance.uid, instance.id)))
+        if instance.alive and (not ours or _replaced(tx, instance)):
+            superseded.append(instance.id)
+    return tuple(superseded)
+
+
+def _theirs(tx: Tx, node: str, uid: str, instance: str) -> bool:
+    """Whether this node may speak of this instance: it is known to run there, or room is claimed for it there."""
+    known = next((i for i in nodes.list_instances(tx, uid=uid) if i.id == instance), None)
+    if known is not None:
+        return known.node == node
+    return any(allocation.node == node for allocation in ledger.list_allocations(tx, uid=uid))
+
+
+def _replaced(tx: Tx, instance: Instance) -> bool:
+    """Its job has another instance now, and is not being moved."""
+    job = resources.by_uid(tx, instance.uid)
+    if not isinstance(job, Job):
+        return True
+    status = job.status
+    return status.migration is None and status.instance_id is not None and status.instance_id != instance.id
+
+
+def _put_newer(tx: Tx, instance: Instance, known: Instance | None) -> None:
+    """What is older than what is stored changes nothing, and an end is final."""
+    if known is not None and (not known.alive or RANK[instance.state] < RANK[known.state]):
+        return
+    if known != instance:
+        _put(tx, instance)
+
+
+def _put(tx: Tx, instance: Instance) -> None:
+    nodes.put_instance(tx, instance)
+    job = resources.by_uid(tx, instance.uid)
+    if job is not None:
+        queue.enqueue(tx, job.ref)
+    queue.enqueue(tx, Ref("node", instance.node))
+
+
+def _report(tx: Tx, node: str, seq: int, instance: Instance) -> None:
+    facts = nodes.facts(tx, node)
+    if facts is None or seq <= facts.report_seq:
+        return
+    if _theirs(tx, node, instance.uid, instance.id):
+        known = next((i for i in nodes.list_instances(tx, uid=instance.uid) if i.id == instance.id), None)
+        _put_newer(tx, instance, known)
+    nodes.set_report_seq(tx, node, seq)
+
+
+def _heartbeat(tx: Tx, node: str) -> None:
+    nodes.heartbeat(tx, node)
+    stored = resources.find(tx, Ref("node", node))
+    if isinstance(stored, Node) and stored.status.phase in QUIET:
+        queue.enqueue(tx, stored.ref)
+
+
+def _disconnected(tx: Tx, node: str) -> None:
+    nodes.set_connected(tx, node, connected=False)
+    if resources.stands(tx, Ref("node", node)):
+        queue.enqueue(tx, Ref("node", node))

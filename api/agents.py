@@ -1,0 +1,283 @@
+"""The door that nodes come in by: one gRPC stream a node, answered only with what is stored."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from weakref import WeakValueDictionary
+
+import anyio
+import grpc
+import structlog
+from anyio import to_thread
+from grpc import aio
+
+from api.agent_facts import AgentFacts, NotAllowed, NotKnown, Welcomed
+from api.agent_wire import Hello, Malformed, answer_of, command_to_wire, hello_of, report_of, tail_of, up_of
+from api.proto import agent_pb2 as wire
+from controllers.providers.agent_commands import Command
+from controllers.providers.agents import Connections
+from store.store import Store
+
+SERVICE = "rmctl.agent.v1.Agents"
+MESSAGE_BYTES = 4 * 1024 * 1024
+METADATA_BYTES = 16 * 1024
+SOCKET_PATH_BYTES = 107
+HELLO_SECONDS = 10.0
+HEARTBEAT_SECONDS = 5.0
+QUIET_HEARTBEATS = 6
+"""A stream on which nothing came for so many heartbeats is given up."""
+WRITES_AT_ONCE = 32
+OPTIONS = (
+    ("grpc.max_receive_message_length", MESSAGE_BYTES),
+    ("grpc.max_send_message_length", MESSAGE_BYTES),
+    ("grpc.max_metadata_size", METADATA_BYTES),
+    ("grpc.absolute_max_metadata_size", METADATA_BYTES),
+    ("grpc.so_reuseport", 0),
+)
+
+log = structlog.get_logger("rmctl.agents")
+
+Requests = AsyncIterator[bytes]
+Context = aio.ServicerContext[bytes, bytes]
+
+
+class AddressRefused(Exception):
+    """An address that agents must not be served on, or cannot be."""
+
+
+class Ended(Exception):
+    """A stream ends with this status; the text is for the agent's log."""
+
+    def __init__(self, code: grpc.StatusCode, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+        self.text = text
+
+
+class _Stream:
+    """What waits to go down one stream; other threads put commands in."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._queue: asyncio.Queue[wire.Down | Ended] = asyncio.Queue()
+
+    def deliver(self, command: Command) -> None:
+        self._from_thread(wire.Down(command=command_to_wire(command)))
+
+    def close(self, reason: str) -> None:
+        self._from_thread(Ended(grpc.StatusCode.UNAVAILABLE, reason))
+
+    def put(self, message: wire.Down) -> None:
+        self._queue.put_nowait(message)
+
+    def _from_thread(self, item: wire.Down | Ended) -> None:
+        with suppress(RuntimeError):  # the loop has ended, and the stream with it
+            self._loop.call_soon_threadsafe(self._queue.put_nowait, item)
+
+    async def next(self) -> wire.Down:
+        """Raises Ended once the stream was closed."""
+        item = await self._queue.get()
+        if isinstance(item, Ended):
+            raise item
+        return item
+
+
+class AgentDoor:
+    """Serves agents in the running loop; what they say is written from threads, a message at a time."""
+
+    def __init__(
+        self,
+        facts: AgentFacts,
+        connections: Connections,
+        *,
+        heartbeat_seconds: float = HEARTBEAT_SECONDS,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._facts = facts
+        self._connections = connections
+        self._heartbeat_seconds = heartbeat_seconds
+        self._now = now
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._server: aio.Server | None = None
+        self.ports: tuple[int, ...] = ()
+
+    async def start(self, addresses: Sequence[str]) -> None:
+        """`unix:/path` and loopback `HOST:PORT`; `ports` are those bound. Raises AddressRefused."""
+        targets = [target(address) for address in addresses]
+        self._limiter = anyio.CapacityLimiter(WRITES_AT_ONCE)
+        server = aio.server(options=OPTIONS)
+        handler = grpc.stream_stream_rpc_method_handler(self.session)
+        server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Session": handler}),))
+        self.ports = tuple(_bind(server, address) for address in targets)
+        await server.start()
+        self._server = server
+
+    async def stop(self, grace: float = 1.0) -> None:
+        """Streams are told first; agents dial again once there is a server."""
+        self._connections.close("the server stops")
+        if self._server is not None:
+            await self._server.stop(grace)
+
+    async def session(self, requests: Requests, context: Context) -> None:
+        """One agent's stream, from Hello to its end."""
+        try:
+            await self._session(requests, context)
+        except Ended as end:
+            log.info("stream ended", code=end.code.name, reason=end.text)
+            await context.abort(end.code, end.text)
+
+    async def _session(self, requests: Requests, context: Context) -> None:
+        hello = await self._hello(requests)
+        stream = _Stream(asyncio.get_running_loop())
+        turn = self._turns.setdefault(hello.node, asyncio.Lock())
+        async with turn:
+            welcome = await self._welcome(hello)
+            self._connections.register(hello.node, stream)
+            await context.write(wire.Down(welcome=welcome).SerializeToString())
+            await self._write(self._facts.hurry, hello.node)
+        log.info("node connected", node=hello.node, instances=len(hello.instances))
+        ends: list[Ended] = []
+        try:
+            try:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(_send, stream, context)
+                    await self._receive(requests, hello.node, stream)
+                    tasks.cancel_scope.cancel()
+            except* Ended as group:
+                ends.extend(end for end in group.exceptions if isinstance(end, Ended))
+        finally:
+            with anyio.CancelScope(shield=True):
+                async with turn:
+                    if self._connections.unregister(hello.node, stream):
+                        log.info("node disconnected", node=hello.node)
+                        await self._write(self._facts.disconnected, hello.node)
+        if ends:
+            raise ends[0]
+
+    async def _hello(self, requests: Requests) -> Hello:
+        with anyio.move_on_after(HELLO_SECONDS):
+            message = await _next(requests)
+            if message is None or message.WhichOneof("message") != "hello":
+                raise Ended(grpc.StatusCode.INVALID_ARGUMENT, "the first message must be a hello")
+            try:
+                return hello_of(message.hello, self._now())
+            except Malformed as error:
+                raise Ended(grpc.StatusCode.INVALID_ARGUMENT, str(error)) from error
+        raise Ended(grpc.StatusCode.DEADLINE_EXCEEDED, "no hello came")
+
+    async def _welcome(self, hello: Hello) -> wire.Welcome:
+        match await to_thread.run_sync(self._facts.hello, hello, limiter=self._limiter):
+            case NotKnown(text=text):
+                raise Ended(grpc.StatusCode.UNAUTHENTICATED, text)
+            case NotAllowed(text=text):
+                raise Ended(grpc.StatusCode.PERMISSION_DENIED, text)
+            case Welcomed(fence_seconds=fence, superseded=superseded, credential=credential):
+                return wire.Welcome(
+                    credential=credential,
+                    heartbeat_seconds=self._heartbeat_seconds,
+                    fence_seconds=fence,
+                    superseded=superseded,
+                    report_seq=hello.report_seq,
+                )
+
+    async def _receive(self, requests: Requests, node: str, stream: _Stream) -> None:
+        """Until the agent ends the stream. Raises Ended for what breaks the rules, and for silence."""
+        while True:
+            message = None
+            with anyio.move_on_after(QUIET_HEARTBEATS * self._heartbeat_seconds) as patience:
+                message = await _next(requests)
+            if patience.cancelled_caught:
+                raise Ended(grpc.StatusCode.DEADLINE_EXCEEDED, "no heartbeat came")
+            if message is None:
+                return
+            try:
+                await self._take(message, node, stream)
+            except Malformed as error:
+                raise Ended(grpc.StatusCode.INVALID_ARGUMENT, str(error)) from error
+
+    async def _take(self, up: wire.Up, node: str, stream: _Stream) -> None:
+        match up.WhichOneof("message"):
+            case "heartbeat":
+                await self._write(self._facts.heartbeat, node)
+                stream.put(wire.Down(ack=wire.Ack(heartbeat=up.heartbeat.seq)))
+            case "report":
+                seq, instance = report_of(up.report, node, self._now())
+                await self._write(self._facts.report, node, seq, instance)
+                stream.put(wire.Down(ack=wire.Ack(seq=seq)))
+            case "log_tail":
+                await self._write(self._facts.log_tail, node, tail_of(up.log_tail, self._now()))
+                stream.put(wire.Down(ack=wire.Ack(log_tail=up.log_tail.seq)))
+            case "result":
+                answer = answer_of(up.result, up.result.effect_id)
+                if not self._connections.settle(node, up.result.effect_id, answer):
+                    await self._write(self._facts.hurry, node)
+            case "hello":
+                raise Malformed("hello: one is enough")
+            case _:
+                log.info("notice", node=node, kind=up.notice.kind)
+
+    async def _write(self, write: Callable[..., None], *values: object) -> None:
+        await to_thread.run_sync(write, *values, limiter=self._limiter)
+
+
+async def _send(stream: _Stream, context: Context) -> None:
+    while True:
+        await context.write((await stream.next()).SerializeToString())
+
+
+async def _next(requests: Requests) -> wire.Up | None:
+    """None at the end of the stream."""
+    async for data in requests:
+        try:
+            return up_of(data)
+        except Malformed as error:
+            raise Ended(grpc.StatusCode.INVALID_ARGUMENT, str(error)) from error
+    return None
+
+
+def target(address: str) -> str:
+    """What gRPC binds for an address. Raises AddressRefused for a path too long and for what leaves this machine."""
+    if address.startswith("unix:"):
+        path = address.removeprefix("unix:").removeprefix("//")
+        length = len(os.fsencode(path))
+        if length > SOCKET_PATH_BYTES:
+            raise AddressRefused(f"socket path is {length} bytes, limit {SOCKET_PATH_BYTES}")
+        return f"unix:{path}"
+    host, _, port = address.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
+        raise AddressRefused(f'"{address}" is neither unix:/path nor HOST:PORT')
+    if not _loopback(host.strip("[]")):
+        raise AddressRefused(f"{host} is not on loopback: agents are served on loopback and unix sockets only")
+    return address
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _bind(server: aio.Server, address: str) -> int:
+    """A socket is this user's alone from the moment it exists; the data folder's lock says that nobody else serves it."""
+    before = os.umask(0o177)
+    try:
+        port = server.add_insecure_port(address)
+    except RuntimeError as error:
+        raise AddressRefused(f"{address} cannot be bound") from error
+    finally:
+        os.umask(before)
+    if address.startswith("unix:"):
+        Path(address.removeprefix("unix:")).chmod(0o600)
+    return port
+
+
+def build(store: Store, connections: Connections, *, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> AgentDoor:
+    """The door over a store, as the server composes it."""
+    return AgentDoor(AgentFacts(store), connections, heartbeat_seconds=heartbeat_seconds)
