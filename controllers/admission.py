@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
+from controllers.expansion import Expected, expand, template_names
+from resources.bundle import BundleSpec
 from resources.canonical import Document
-from resources.expansion import merged, template_name
+from resources.node import NodeSpec
+from resources.reference import Ref
+from resources.resource import Spec
+from resources.template import TemplateSpec
 from resources.validation import FieldError, Invalid
-
-ON_FAILURE_HINT = "most jobs want avoidSpare (start again, leave warm spares alone)"
 
 
 class Lookups(Protocol):
@@ -27,29 +30,35 @@ class Lookups(Protocol):
         ...
 
 
-Check = Callable[[str, Mapping[str, Any], Lookups], list[FieldError]]
-
-
-def check(kind: str, project: str, document: Mapping[str, Any], lookups: Lookups) -> None:
+def check(ref: Ref, spec: Spec, lookups: Lookups) -> None:
     """Raises Invalid with every problem of a spec that already has the right shape."""
-    rule = CHECKS.get(kind)
-    problems = rule(project, document, lookups) if rule else []
+    rule = CHECKS.get(ref.kind)
+    problems = rule(ref, spec, lookups) if rule else []
     if problems:
         raise Invalid(problems)
 
 
-def _bundle(project: str, document: Mapping[str, Any], lookups: Lookups) -> list[FieldError]:
-    problems = _pool("spec.pool", document.get("pool"), lookups)
-    policy = document.get("resiliencePolicy") or {}
-    problems += _pool("spec.resiliencePolicy.pool", policy.get("pool"), lookups)
-    entries = [entry for entry in document.get("jobs", ()) if isinstance(entry, dict)]
-    for index, entry in enumerate(entries):
-        problems += _entry(f"spec.jobs[{index}]", project, entry, lookups)
-    return problems + _groups(entries)
+def expected(ref: Ref, spec: BundleSpec, lookups: Lookups) -> tuple[Expected, ...]:
+    """The jobs that a bundle stands for with the templates that there are. Raises Invalid."""
+    found = {name: lookups.template(ref.project, name) for name in template_names(spec)}
+    templates = {name: TemplateSpec.model_validate(one) for name, one in found.items() if one is not None}
+    return expand(ref.name, spec, templates)
 
 
-def _pool(path: str, name: object, lookups: Lookups) -> list[FieldError]:
-    if not isinstance(name, str) or lookups.pool(name) is not None:
+def _bundle(ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
+    assert isinstance(spec, BundleSpec)
+    problems = _pool("spec.pool", spec.pool, lookups)
+    if spec.resilience_policy is not None:
+        problems += _pool("spec.resiliencePolicy.pool", spec.resilience_policy.pool, lookups)
+    try:
+        expected(ref, spec, lookups)
+    except Invalid as invalid:
+        problems += invalid.errors
+    return problems
+
+
+def _pool(path: str, name: str | None, lookups: Lookups) -> list[FieldError]:
+    if name is None or lookups.pool(name) is not None:
         return []
     known = sorted(lookups.pools())
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
@@ -57,66 +66,15 @@ def _pool(path: str, name: object, lookups: Lookups) -> list[FieldError]:
     return [FieldError(path, f'no pool "{name}"{guess}', "" if near else f"pools: {', '.join(known) or 'none yet'}")]
 
 
-def _entry(path: str, project: str, entry: Mapping[str, Any], lookups: Lookups) -> list[FieldError]:
-    name = template_name(entry)
-    template = lookups.template(project, name)
-    if template is None and entry.get("template"):
-        return [FieldError(f"{path}.template", f'no template "{name}" in project {project}')]
-    whole = merged(entry, template)
-    gives = f'(template "{name}" gives none)' if template is not None else f'(no template "{name}" gives one)'
-    problems = []
-    if not whole.get("command") and not whole.get("image"):
-        problems.append(FieldError(f"{path}.command", f"required {gives}"))
-    requirements = whole.get("requirements") or {}
-    if requirements.get("requiredCapacity") is None:
-        problems.append(FieldError(f"{path}.requirements.requiredCapacity", "required", "vCPUs that the job may use, such as 0.5"))
-    if requirements.get("onRuntimeFailure") is None:
-        problems.append(FieldError(f"{path}.requirements.onRuntimeFailure", "required", ON_FAILURE_HINT))
-    return problems
+def _node(_ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
+    assert isinstance(spec, NodeSpec)
+    pool = lookups.pool(spec.pool)
+    if pool is None:
+        return _pool("spec.pool", spec.pool, lookups)
+    tiers = [str(tier.get("name")) for tier in pool.get("tiers", ())]
+    if spec.tier is None or spec.tier in tiers:
+        return []
+    return [FieldError("spec.tier", f'pool "{spec.pool}" has no tier "{spec.tier}"', f"tiers: {', '.join(tiers)}")]
 
 
-def _groups(entries: list[dict[str, Any]]) -> list[FieldError]:
-    """Jobs that a chain of coLocateWith binds together must not be kept apart."""
-    near: dict[str, set[str]] = {entry["jobName"]: set() for entry in entries}
-    for entry in entries:
-        for other in entry.get("coLocateWith") or ():
-            near[entry["jobName"]].add(other)
-            near.setdefault(other, set()).add(entry["jobName"])
-    problems = []
-    for index, entry in enumerate(entries):
-        for other in entry.get("separateFrom") or ():
-            chain = _chain(near, entry["jobName"], other)
-            if chain:
-                way = " → ".join(chain)
-                problems.append(FieldError(f"spec.jobs[{index}].separateFrom", f'"{other}" is co-located with it ({way})'))
-    return problems
-
-
-def _chain(near: Mapping[str, set[str]], start: str, end: str) -> list[str]:
-    """A way from one job to another over coLocateWith; empty when there is none."""
-    ways = [[start]]
-    seen = {start}
-    while ways:
-        way = ways.pop(0)
-        if way[-1] == end:
-            return way
-        for name in sorted(near.get(way[-1], ())):
-            if name not in seen:
-                seen.add(name)
-                ways.append([*way, name])
-    return []
-
-
-def _node(project: str, document: Mapping[str, Any], lookups: Lookups) -> list[FieldError]:
-    name = document.get("pool")
-    problems = _pool("spec.pool", name, lookups)
-    pool, tier = lookups.pool(str(name)), document.get("tier")
-    if pool is None or not isinstance(tier, str):
-        return problems
-    tiers = [str(one.get("name")) for one in pool.get("tiers", ())]
-    if tier not in tiers:
-        problems.append(FieldError("spec.tier", f'pool "{name}" has no tier "{tier}"', f"tiers: {', '.join(tiers)}"))
-    return problems
-
-
-CHECKS: Mapping[str, Check] = {"bundle": _bundle, "node": _node}
+CHECKS: Mapping[str, Callable[[Ref, Spec, Lookups], list[FieldError]]] = {"bundle": _bundle, "node": _node}

@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from controllers.admission import check
-from resources.expansion import merged
+from controllers.admission import check, expected
+from resources.reference import Ref
+from resources.registry import BY_NAME
 from resources.validation import Invalid
 
 
@@ -26,10 +27,18 @@ class Known:
         return self.templates.get((project, name))
 
 
-def problems(kind, document, known=Known()):
+NOTHING_ELSE = Known()
+
+
+def spec_of(kind, document):
+    """The parsed spec."""
+    return BY_NAME[kind].spec.model_validate(document)
+
+
+def problems(kind, document, known=NOTHING_ELSE):
     """What is refused, as (path, message)."""
     with pytest.raises(Invalid) as refused:
-        check(kind, "default", document, known)
+        check(Ref(kind, "x", "default"), spec_of(kind, document), known)
     return [(error.path, error.message) for error in refused.value.errors]
 
 
@@ -44,7 +53,7 @@ def an_entry(**fields):
 
 
 def test_a_whole_bundle_is_taken():
-    check("bundle", "default", {"pool": "local", "jobs": [an_entry()]}, Known())
+    check(Ref("bundle", "x", "default"), spec_of("bundle", {"pool": "local", "jobs": [an_entry()]}), NOTHING_ELSE)
 
 
 def test_pools_must_exist():
@@ -57,60 +66,33 @@ def test_pools_must_exist():
 
 def test_what_neither_entry_nor_template_gives_is_required():
     entry = {"jobName": "encode", "requirements": {}}
-    assert problems("bundle", {"pool": "local", "jobs": [entry]}) == [
+    assert sorted(problems("bundle", {"pool": "local", "jobs": [entry]})) == [
         ("spec.jobs[0].command", 'required (no template "encode" gives one)'),
-        ("spec.jobs[0].requirements.requiredCapacity", "required"),
         ("spec.jobs[0].requirements.onRuntimeFailure", "required"),
+        ("spec.jobs[0].requirements.requiredCapacity", "required"),
     ]
 
 
 def test_a_template_named_like_the_job_completes_it():
-    known = Known(templates={("default", "encode"): an_entry() | {"images": ["x"]}})
-    check("bundle", "default", {"pool": "local", "jobs": [{"jobName": "encode"}]}, known)
+    whole = {key: value for key, value in an_entry().items() if key != "jobName"}
+    known = Known(templates={("default", "encode"): {**whole, "images": ["x"]}})
+    bundle = spec_of("bundle", {"pool": "local", "jobs": [{"jobName": "encode"}]})
+    check(Ref("bundle", "x", "default"), bundle, known)
+    assert [made.key.people for made in expected(Ref("bundle", "x", "default"), bundle, known)] == ["x/primary/encode"]
 
 
 def test_a_template_of_another_project_completes_nothing():
-    known = Known(templates={("other", "encode"): an_entry()})
+    whole = {key: value for key, value in an_entry().items() if key != "jobName"}
+    known = Known(templates={("other", "encode"): whole})
     assert len(problems("bundle", {"pool": "local", "jobs": [{"jobName": "encode"}]}, known)) == 3
 
 
 def test_a_template_named_explicitly_must_exist():
     entry = an_entry(template="video")
-    assert problems("bundle", {"pool": "local", "jobs": [entry]}) == [
-        ("spec.jobs[0].template", 'no template "video" in project default')
-    ]
-
-
-def test_a_chain_of_co_location_must_not_be_separated():
-    jobs = [
-        an_entry(jobName="a", separateFrom=["c"]),
-        an_entry(jobName="b", coLocateWith=["a", "c"]),
-        an_entry(jobName="c"),
-    ]
-    assert problems("bundle", {"pool": "local", "jobs": jobs}) == [
-        ("spec.jobs[0].separateFrom", '"c" is co-located with it (a → b → c)')
-    ]
+    assert problems("bundle", {"pool": "local", "jobs": [entry]}) == [("spec.jobs[0].template", 'no template "video"')]
 
 
 def test_a_node_names_a_pool_and_one_of_its_tiers():
     assert problems("node", {"pool": "nowhere"}) == [("spec.pool", 'no pool "nowhere"')]
     assert problems("node", {"pool": "local", "tier": "cloud"}) == [("spec.tier", 'pool "local" has no tier "cloud"')]
-    check("node", "default", {"pool": "local", "tier": "own"}, Known())
-
-
-def test_an_entry_wins_over_its_template_key_by_key_in_env_and_requirements():
-    template = {
-        "command": ["a"],
-        "env": {"A": "1", "B": "1"},
-        "images": ["i"],
-        "requirements": {"requiredCapacity": 1, "requiredCores": 1},
-        "parameters": {"x": 1},
-    }
-    entry = {"jobName": "j", "env": {"B": "2"}, "requirements": {"requiredCapacity": 2}, "parameters": {"y": 2}}
-    assert merged(entry, template) == {
-        "jobName": "j",
-        "command": ["a"],
-        "env": {"A": "1", "B": "2"},
-        "requirements": {"requiredCapacity": 2, "requiredCores": 1},
-        "parameters": {"y": 2},
-    }
+    check(Ref("node", "x"), spec_of("node", {"pool": "local", "tier": "own"}), NOTHING_ELSE)
