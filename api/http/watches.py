@@ -71,7 +71,7 @@ async def _lines(
     marked = loop.time()
     with hub.stream() as changed:
         for document in first:
-            yield _line("ADDED", watch.shape(document))
+            yield line("ADDED", watch.shape(document))
         if watch.end_of_snapshot:
             yield _bookmark(watch, position.revision, end=True)
         while not hub.closed and (ends is None or loop.time() < ends):
@@ -79,10 +79,10 @@ async def _lines(
             try:
                 events, caught_up = await threads.read(lambda tx: _next(tx, watch, position))
             except Problem as problem:
-                yield _line("ERROR", problem.status())
+                yield line("ERROR", problem.status())
                 return
             for type_, document in events:
-                yield _line(type_, watch.shape(document))
+                yield line(type_, watch.shape(document))
             if not caught_up or hub.closed:
                 continue
             if watch.bookmarks and loop.time() - marked >= BOOKMARK_SECONDS:
@@ -151,8 +151,8 @@ def _bookmark(watch: Watch, revision: int, *, end: bool = False) -> bytes:
     if end:
         metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
     bookmark: Document = {"kind": watch.kind.name, "apiVersion": API_VERSION, "metadata": metadata}
-    return _line("BOOKMARK", watch.shape(bookmark))
+    return line("BOOKMARK", watch.shape(bookmark))
 
 
-def _line(type_: str, document: Document) -> bytes:
+def line(type_: str, document: Document) -> bytes:
     return json.dumps({"type": type_, "object": document}, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"

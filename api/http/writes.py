@@ -50,6 +50,9 @@ class Written:
     hint: str = ""
 
 
+Write = Callable[[Tx], Written]
+
+
 def create(tx: Tx, submission: Submission, how: How, lookups: Everything) -> Written:
     """Raises a problem; AlreadyExists for a name that is taken."""
     live = resources.find(tx, submission.ref)
