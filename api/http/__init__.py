@@ -1,0 +1,1 @@
+"""The resource API over HTTP, in the shape of the Kubernetes API."""

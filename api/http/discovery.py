@@ -1,0 +1,78 @@
+"""What the API serves, as Kubernetes clients discover it."""
+
+from __future__ import annotations
+
+from resources.canonical import Document
+from resources.registry import KINDS
+
+VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
+OF_A_JOB = ["get", "list", "patch", "update", "watch"]
+
+
+def core_versions() -> Document:
+    return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
+
+
+def groups() -> Document:
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [group()]}
+
+
+def group() -> Document:
+    version = {"groupVersion": "rmctl/v1", "version": "v1"}
+    return {"kind": "APIGroup", "apiVersion": "v1", "name": "rmctl", "versions": [version], "preferredVersion": version}
+
+
+def kinds() -> Document:
+    """The resources of rmctl/v1."""
+    return {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": "rmctl/v1",
+        "resources": [
+            {
+                "name": kind.plural,
+                "singularName": kind.name,
+                "namespaced": kind.namespaced,
+                "kind": kind.name,
+                "verbs": VERBS if kind.applied else OF_A_JOB,
+                "shortNames": list(kind.short),
+                "categories": ["all", "rmctl"],
+            }
+            for kind in KINDS
+        ],
+    }
+
+
+def core_kinds() -> Document:
+    """Core nodes, so that `kubectl cordon` finds them; projects as namespaces are not objects here."""
+    return {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": "v1",
+        "resources": [
+            {
+                "name": "nodes",
+                "singularName": "node",
+                "namespaced": False,
+                "kind": "Node",
+                "verbs": ["get", "list", "patch"],
+                "shortNames": [],
+            }
+        ],
+    }
+
+
+def version(program: str) -> Document:
+    """`/version`: the API level that clients compare, and what this program is."""
+    return {
+        "major": "1",
+        "minor": "32",
+        "gitVersion": f"v1.32.0+rmctl.{program}",
+        "gitCommit": "",
+        "gitTreeState": "clean",
+        "buildDate": "",
+        "goVersion": "",
+        "compiler": "",
+        "platform": "",
+        "rmctl": program,
+    }

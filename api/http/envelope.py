@@ -1,0 +1,217 @@
+"""The envelope of a document that a client sent: checked field by field before its spec is looked at."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from resources.canonical import Document
+from resources.frozen import spelled
+from resources.kind import Kind
+from resources.names import MAX_LABEL, job_key, label_problem
+from resources.reference import Ref
+from resources.registry import KINDS, kind_named
+from resources.selectors import KEY, VALUE
+from resources.validation import FieldError, Invalid
+from resources.wire import API_VERSION
+
+MAX_LABELS = 64
+MAX_ANNOTATION_BYTES = 256 * 1024
+SYSTEM = "rmctl/"
+DEFAULT_PROJECT = "default"
+TOP = ("apiVersion", "kind", "metadata", "spec", "status")
+METADATA = ("name", "project", "namespace", "labels", "annotations", "uid", "resourceVersion")
+IGNORED = (
+    "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "finalizers", "ownerReferences",
+    "managedFields", "selfLink", "key",
+)  # fmt: skip
+ANNOTATION = re.compile(r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One document, its envelope read. `sent` holds what the server keeps itself and a client may only repeat."""
+
+    kind: Kind
+    ref: Ref
+    spec: Document
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    uid: str | None = None
+    resource_version: int | None = None
+    sent: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def whole(self) -> Document:
+        """What a field manager may own of it."""
+        return {"spec": self.spec, "labels": dict(self.labels), "annotations": dict(self.annotations)}
+
+
+def read(document: object, *, kind: Kind | None = None, project: str | None = None, name: str | None = None) -> Submission:
+    """The submission behind a document. `kind`, `project`, `name` come from the path, if it has them. Raises Invalid."""
+    if not isinstance(document, dict):
+        raise Invalid([FieldError("", f"expected an object, got {spelled(document)}")])
+    errors = [_unknown(key, key, TOP) for key in document if key not in TOP]
+    found = _kind(document, kind, errors)
+    metadata = document.get("metadata")
+    if metadata is None:
+        metadata = {}
+    if not isinstance(metadata, dict):
+        errors.append(FieldError("metadata", f"expected an object, got {spelled(metadata)}"))
+        metadata = {}
+    errors += [_unknown(f"metadata.{key}", key, METADATA) for key in metadata if key not in METADATA + IGNORED]
+    called = _name(metadata, found, name, errors)
+    where = _project(metadata, found, project, errors)
+    labels = _texts(metadata, "labels", errors)
+    annotations = _texts(metadata, "annotations", errors)
+    errors += _label_problems(labels)
+    errors += _annotation_problems(annotations)
+    version = resource_version(metadata.get("resourceVersion"), errors)
+    uid = metadata.get("uid")
+    if uid is not None and not isinstance(uid, str):
+        errors.append(FieldError("metadata.uid", f"expected text, got {spelled(uid)}"))
+    spec = document.get("spec")
+    if spec is None:
+        spec = {}
+    if not isinstance(spec, dict):
+        errors.append(FieldError("spec", f"expected an object, got {spelled(spec)}"))
+    if errors or found is None:
+        raise Invalid(errors)
+    sent = {key: metadata[key] for key in IGNORED if metadata.get(key)}
+    if document.get("status"):
+        sent["status"] = document["status"]
+    return Submission(found, Ref(found.name, called, where), spec, labels, annotations, uid or None, version, sent)
+
+
+def resource_version(value: object, errors: list[FieldError]) -> int | None:
+    """A precondition: digits in a text; absent or empty is none."""
+    if value in (None, ""):
+        return None
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
+        return int(value)
+    errors.append(FieldError("metadata.resourceVersion", "expected a whole number in a text"))
+    return None
+
+
+def _kind(document: Mapping[str, Any], expected: Kind | None, errors: list[FieldError]) -> Kind | None:
+    version, word = document.get("apiVersion"), document.get("kind")
+    if version is None:
+        errors.append(FieldError("apiVersion", "required", f"apiVersion: {API_VERSION}"))
+    elif version != API_VERSION:
+        errors.append(FieldError("apiVersion", f"expected {API_VERSION}, got {_quoted(version)}"))
+    if word is None:
+        errors.append(FieldError("kind", "required"))
+        return expected
+    found = kind_named(word) if isinstance(word, str) else None
+    if found is None:
+        names = [one.name for one in KINDS]
+        near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.5) if isinstance(word, str) else []
+        guess = f" (did you mean {near[0]}?)" if near else f"; kinds: {', '.join(names)}"
+        errors.append(FieldError("kind", f"unknown kind {_quoted(word)}{guess}"))
+        return expected
+    if expected is not None and found.name != expected.name:
+        errors.append(FieldError("kind", f"expected {expected.name}, got {_quoted(word)}"))
+    return found
+
+
+def _name(metadata: Mapping[str, Any], kind: Kind | None, expected: str | None, errors: list[FieldError]) -> str:
+    name = metadata.get("name")
+    if name in (None, ""):
+        if expected is None:
+            errors.append(FieldError("metadata.name", "required"))
+        return expected or ""
+    if not isinstance(name, str):
+        errors.append(FieldError("metadata.name", f"expected text, got {spelled(name)}"))
+        return ""
+    if kind is not None and kind.name == "job":
+        key = job_key(name)
+        problem = None if key else "expected BUNDLE/ROLE/JOB"
+        name = key.wire if key else name
+    else:
+        problem = label_problem(name)
+    if problem:
+        errors.append(FieldError("metadata.name", problem))
+    elif expected is not None and name != expected:
+        errors.append(FieldError("metadata.name", f'expected "{expected}" as in the path, got "{name}"'))
+    return name
+
+
+def _project(metadata: Mapping[str, Any], kind: Kind | None, expected: str | None, errors: list[FieldError]) -> str:
+    """Cluster-wide kinds have none, whatever a client that knows only namespaces says."""
+    if kind is not None and not kind.namespaced:
+        return ""
+    project = None
+    for key in ("project", "namespace"):
+        value = metadata.get(key)
+        if value in (None, ""):
+            continue
+        problem = label_problem(value) if isinstance(value, str) else f"expected text, got {spelled(value)}"
+        if problem:
+            errors.append(FieldError(f"metadata.{key}", problem))
+        elif value != (project or expected or value):
+            errors.append(FieldError(f"metadata.{key}", f'expected "{project or expected}", got "{value}"'))
+        project = project or value
+    return str(expected or project or DEFAULT_PROJECT)
+
+
+def _texts(metadata: Mapping[str, Any], name: str, errors: list[FieldError]) -> dict[str, str]:
+    texts = metadata.get(name)
+    if texts is None:
+        return {}
+    if not isinstance(texts, dict):
+        errors.append(FieldError(f"metadata.{name}", f"expected an object, got {spelled(texts)}"))
+        return {}
+    wrong = [key for key, value in texts.items() if not isinstance(value, str) and value is not None]
+    errors += [FieldError(f"metadata.{name}.{key}", f"expected text, got {spelled(texts[key])}") for key in wrong]
+    return {key: value for key, value in texts.items() if isinstance(value, str)}
+
+
+def _label_problems(labels: Mapping[str, str]) -> Iterable[FieldError]:
+    if len(labels) > MAX_LABELS:
+        yield FieldError("metadata.labels", f"at most {MAX_LABELS} labels, got {len(labels)}")
+    for key, value in labels.items():
+        where = f"metadata.labels.{printable(key)}"
+        if not KEY.fullmatch(key):
+            yield FieldError(where, _key_problem(key))
+        elif len(value) > MAX_LABEL:
+            yield FieldError(where, f"at most {MAX_LABEL} characters")
+        elif not VALUE.fullmatch(value) and not (key.startswith(SYSTEM) and value == "*"):
+            yield FieldError(where, f"must match {VALUE.pattern.replace('?:', '')}")
+
+
+def _annotation_problems(annotations: Mapping[str, str]) -> Iterable[FieldError]:
+    for key in annotations:
+        if not ANNOTATION.fullmatch(key):
+            yield FieldError(f"metadata.annotations.{printable(key)}", _key_problem(key))
+    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > MAX_ANNOTATION_BYTES:
+        yield FieldError("metadata.annotations", f"at most {MAX_ANNOTATION_BYTES} bytes in all (256 KiB)")
+
+
+def _key_problem(key: str) -> str:
+    prefix, slash, name = key.rpartition("/")
+    if slash and not name:
+        return "expected PREFIX/NAME, the name is missing"
+    if len(name) > MAX_LABEL:
+        return f"the name: at most {MAX_LABEL} characters"
+    if len(prefix) > 253:
+        return "the prefix: at most 253 characters"
+    return "expected [PREFIX/]NAME of letters, digits, - _ and ."
+
+
+def _unknown(path: str, key: str, known: Iterable[str]) -> FieldError:
+    near = difflib.get_close_matches(key, list(known), n=1, cutoff=0.6)
+    guess = f" (did you mean {near[0]}?)" if near else ""
+    return FieldError(printable(path), f"unknown field {printable(path)}{guess}", unknown=True)
+
+
+def _quoted(value: object) -> str:
+    return f'"{printable(value)}"' if isinstance(value, str) else spelled(value)
+
+
+def printable(text: str, limit: int = 80) -> str:
+    """A text that stands on one line, its control characters escaped, cut where it grows long."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode() for c in text[:limit])
+    return shown + ("…" if len(text) > limit else "")

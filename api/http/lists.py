@@ -1,0 +1,86 @@
+"""Lists of a kind: one snapshot, selected, paged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from api.http.problems import bad_request, gone
+from api.http.queries import Listing, token_after
+from api.http.showing import beaten
+from resources.canonical import Document
+from resources.kind import Kind
+from resources.resource import Resource
+from resources.selectors import Selector
+from resources.wire import to_wire
+from store import changes, nodes, resources
+from store.tx import Tx
+
+Stored = Resource[Any, Any]
+
+
+@dataclass(frozen=True)
+class Page:
+    """`revision` is the snapshot's, on later pages the first page's, so that a watch from it misses nothing."""
+
+    items: tuple[Document, ...]
+    revision: int
+    token: str = ""
+    remaining: int = 0
+
+
+def page(tx: Tx, kind: Kind, project: str | None, listing: Listing) -> Page:
+    """By project and name, code points."""
+    head = changes.head(tx)
+    found = [one for one in candidates(tx, kind, project, listing) if selected(one, listing.labels, listing.fields)]
+    if listing.after is not None:
+        found = [one for one in found if (one.project, one.name) > listing.after]
+    revision = listing.revision if listing.revision is not None else head
+    shown = found[: listing.limit] if listing.limit else found
+    token = ""
+    if len(shown) < len(found):
+        token = token_after(listing, shown[-1].project, shown[-1].name, revision)
+    return Page(documents(tx, kind, shown), revision, token, len(found) - len(shown))
+
+
+def candidates(tx: Tx, kind: Kind, project: str | None, listing: Listing) -> tuple[Stored, ...]:
+    """All of a kind, or fewer where an index answers a label of the selector."""
+    exact = next((e for e in listing.labels.expressions if e.operator == "="), None)
+    if exact is None:
+        return resources.list_all(tx, kind.name, project)
+    carriers = resources.labelled(tx, kind.name, exact.key, exact.values[0], project)
+    return tuple(sorted(carriers, key=lambda one: (one.project, one.name)))
+
+
+def documents(tx: Tx, kind: Kind, found: list[Stored]) -> tuple[Document, ...]:
+    """In wire form; nodes with what their agents told since."""
+    if kind.name != "node":
+        return tuple(map(to_wire, found))
+    facts = {known.node: known for known in nodes.all_facts(tx)}
+    return tuple(beaten(to_wire(node), facts.get(node.name)) for node in found)
+
+
+def selected(resource: Stored, labels: Selector, fields: Selector) -> bool:
+    return labels.matches(resource.labels) and fields.matches(
+        {"metadata.name": resource.name, "metadata.namespace": resource.project, "metadata.key": resource.name}
+    )
+
+
+def selected_document(document: Document, labels: Selector, fields: Selector) -> bool:
+    """The same question about an object in wire form."""
+    metadata = document.get("metadata") or {}
+    name = metadata.get("name", "")
+    return labels.matches(metadata.get("labels") or {}) and fields.matches(
+        {"metadata.name": name, "metadata.namespace": metadata.get("namespace", ""), "metadata.key": name}
+    )
+
+
+def at_least(tx: Tx, revision: int | None, *, exact: bool) -> None:
+    """Checks what a client asks of the snapshot's age. Raises a problem."""
+    if revision is None:
+        return
+    head = changes.head(tx)
+    if revision > head:
+        raise bad_request(f"resourceVersion: {revision} is in the future, the newest is {head}")
+    if exact and revision not in (0, head):
+        raise gone()

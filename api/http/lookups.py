@@ -1,0 +1,35 @@
+"""What else there is, for admission: documents of the same set first, then the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from resources.canonical import Document
+from resources.reference import Ref
+from store import resources
+from store.tx import Tx
+
+
+class Everything:
+    """References resolved against a set of documents and one transaction."""
+
+    def __init__(self, tx: Tx, together: Mapping[Ref, Document] | None = None) -> None:
+        self._tx = tx
+        self._together = together or {}
+
+    def pool(self, name: str) -> Document | None:
+        return self._spec(Ref("pool", name))
+
+    def pools(self) -> Iterable[str]:
+        stored = {pool.name for pool in resources.list_all(self._tx, "pool")}
+        return stored | {ref.name for ref in self._together if ref.kind == "pool"}
+
+    def template(self, project: str, name: str) -> Document | None:
+        return self._spec(Ref("template", name, project))
+
+    def _spec(self, ref: Ref) -> Document | None:
+        if ref in self._together:
+            return self._together[ref]
+        found = resources.find(self._tx, ref)
+        document: Document | None = None if found is None or found.deleting else found.document
+        return document

@@ -1,0 +1,194 @@
+"""The records beside the resources: events, effects, the queue."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from api.http import exchange, queries
+from api.http.endpoints import ROOT
+from api.http.envelope import DEFAULT_PROJECT, printable
+from api.http.hub import Hub, changed_within
+from api.http.problems import Problem, bad_request, gone
+from api.http.threads import Threads
+from api.http.watches import BATCH, POLL_SECONDS, line
+from resources.canonical import Document
+from resources.effect import EffectRecord
+from resources.instants import rfc3339
+from resources.names import job_key
+from resources.reference import Ref
+from resources.registry import kind_named
+from store import changes, effects, events, queue
+from store.events import EventRecord
+from store.tx import Tx
+
+MAX_EVENTS = 1000
+
+
+class Records:
+    """Read-only: what passes, workers and agents wrote down."""
+
+    def __init__(self, threads: Threads, hub: Hub) -> None:
+        self._threads = threads
+        self._hub = hub
+
+    def routes(self) -> list[Route]:
+        return [
+            Route(f"{ROOT}/events", self.events, methods=["GET"]),
+            Route(f"{ROOT}/effects", self.effects, methods=["GET"]),
+            Route(f"{ROOT}/queue", self.queue, methods=["GET"]),
+        ]
+
+    async def events(self, request: Request) -> Response:
+        """Newest first; with `watch` oldest first and then as they come."""
+        query = request.query_params
+        ref = _about(query.get("for", ""), query.get("project", ""))
+        limit = min(queries.number(query, "limit") or 100, MAX_EVENTS)
+        uid = query.get("uid") or None
+        after = queries.revision(query)
+
+        def read(tx: Tx) -> tuple[list[Document], int]:
+            return [event_document(one) for one in events.list_for(tx, ref, uid=uid, limit=limit)], changes.head(tx)
+
+        if queries.flag(query, "watch"):
+            first, head = ([], after) if after else await self._threads.read(read)
+            timeout = queries.number(query, "timeoutSeconds")
+            lines = self._follow(first[::-1], head, ref, uid, float(timeout) if timeout else None)
+            return StreamingResponse(lines, media_type="application/json;stream=watch")
+        items, head = await self._threads.read(read)
+        return exchange.answer(_list("EventList", items, head))
+
+    async def effects(self, request: Request) -> Response:
+        """Newest first; of one resource by its uid oldest first."""
+        uid = request.query_params.get("uid")
+
+        def read(tx: Tx) -> tuple[list[Document], int]:
+            found = effects.of(tx, uid) if uid else effects.list_all(tx)
+            return [effect_document(one) for one in found], changes.head(tx)
+
+        items, head = await self._threads.read(read)
+        return exchange.answer(_list("EffectList", items, head))
+
+    async def queue(self, _request: Request) -> Response:
+        """By due time."""
+
+        def read(tx: Tx) -> tuple[list[Document], int]:
+            return [_queue_document(row._mapping, tx.now) for row in queue.list_all(tx)], changes.head(tx)  # noqa: SLF001
+
+        items, head = await self._threads.read(read)
+        return exchange.answer(_list("QueueList", items, head))
+
+    async def _follow(
+        self, first: list[Document], position: int, ref: Ref | None, uid: str | None, timeout: float | None
+    ) -> AsyncIterator[bytes]:
+        loop = asyncio.get_running_loop()
+        ends = None if timeout is None else loop.time() + timeout
+
+        def read(tx: Tx) -> tuple[tuple[changes.Change, ...], int]:
+            if changes.oldest(tx) > position + 1:
+                raise gone()
+            found = changes.since(tx, position, kind="event", project=ref.project if ref else None, limit=BATCH)
+            return found, found[-1].revision if len(found) == BATCH else changes.head(tx)
+
+        with self._hub.stream() as changed:
+            for document in first:
+                yield line("ADDED", document)
+            while not self._hub.closed and (ends is None or loop.time() < ends):
+                changed.clear()
+                try:
+                    found, position = await self._threads.read(read)
+                except Problem as problem:
+                    yield line("ERROR", problem.status())
+                    return
+                for change in found:
+                    told = {**change.document, "metadata": {"resourceVersion": str(change.revision)}}
+                    about = (told["kind"], told["name"])
+                    if (ref is None or about == (ref.kind, ref.name)) and uid in (None, change.uid):
+                        yield line(change.type, {"project": change.ref.project, **told})
+                if not found:
+                    wait = POLL_SECONDS if ends is None else min(POLL_SECONDS, max(0.0, ends - loop.time()))
+                    await changed_within(changed, wait)
+
+
+def event_document(event: EventRecord) -> Document:
+    return {
+        "id": event.id,
+        "type": event.type,
+        "severity": event.severity,
+        "message": event.message,
+        "kind": event.ref.kind,
+        "name": event.ref.name,
+        "project": event.ref.project,
+        "uid": event.uid,
+        "for": str(event.ref),
+        "payload": event.payload,
+        "count": event.count,
+        "firstAt": rfc3339(event.first_at),
+        "lastAt": rfc3339(event.last_at),
+        "metadata": {"resourceVersion": str(event.revision)},
+    }
+
+
+def effect_document(effect: EffectRecord) -> Document:
+    """The request itself is not shown: what was asked stands in the owner's spec."""
+    times = {
+        "createdAt": effect.created_at,
+        "startedAt": effect.started_at,
+        "completedAt": effect.completed_at,
+        "availableAt": None if effect.final else effect.available_at,
+    }
+    told: Document = {
+        "id": effect.id,
+        "uid": effect.uid,
+        "key": effect.key,
+        "owner": {"kind": effect.owner.kind, "name": effect.owner.name, "project": effect.owner.project},
+        "kind": effect.kind,
+        "provider": effect.provider,
+        "target": effect.target,
+        "generation": effect.generation,
+        "fingerprint": effect.fingerprint,
+        "state": effect.state,
+        "attempts": effect.attempts,
+        "externalRef": effect.external_ref,
+        "error": effect.error,
+        "code": effect.code,
+        **{name: None if at is None else rfc3339(at) for name, at in times.items()},
+    }
+    return {key: value for key, value in told.items() if value is not None}
+
+
+def _queue_document(row: object, now: float) -> Document:
+    known = dict(row)  # type: ignore[call-overload]
+    claimed = known["expires_at"] is not None and known["expires_at"] > now
+    told: Document = {
+        "kind": known["kind"],
+        "name": known["name"],
+        "project": known["project"],
+        "dueAt": rfc3339(known["available_at"]),
+        "enqueuedAt": rfc3339(known["enqueued_at"]),
+        "wakes": known["wakes"],
+        "attempts": known["errors"],
+        "conflicts": known["conflicts"],
+        "claimed": claimed,
+    }
+    return {**told, "leaseEndsAt": rfc3339(known["expires_at"])} if claimed else told
+
+
+def _about(text: str, project: str) -> Ref | None:
+    """`KIND/NAME`, a job in either spelling."""
+    if not text:
+        return None
+    word, slash, name = text.partition("/")
+    kind = kind_named(word)
+    if kind is None or not slash or not name:
+        raise bad_request(f'for: expected KIND/NAME, got "{printable(text)}"')
+    key = job_key(name) if kind.name == "job" else None
+    return Ref(kind.name, key.wire if key else name, (project or DEFAULT_PROJECT) if kind.namespaced else "")
+
+
+def _list(kind: str, items: list[Document], revision: int) -> Document:
+    return {"kind": kind, "apiVersion": "rmctl/v1", "metadata": {"resourceVersion": str(revision)}, "items": items}

@@ -1,0 +1,60 @@
+"""The bridge from the event loop to the store: a fixed set of threads, since each holds a read connection."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from store.store import Store
+from store.tx import Tx
+
+T = TypeVar("T")
+READERS = 4
+WRITERS = 32
+"""Writers only wait for the group commit: many of them share one transaction."""
+
+
+class _DryRun(Exception):
+    """Carries a result out of a transaction that must not be kept."""
+
+    def __init__(self, result: object) -> None:
+        super().__init__("dry run")
+        self.result = result
+
+
+class Threads:
+    """Reads in one snapshot each, writes through the writer; neither blocks the loop."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._readers = ThreadPoolExecutor(READERS, "http-read")
+        self._writers = ThreadPoolExecutor(WRITERS, "http-write")
+
+    async def read(self, fn: Callable[[Tx], T]) -> T:
+        def snapshot() -> T:
+            with self._store.read() as tx:
+                return fn(tx)
+
+        return await asyncio.get_running_loop().run_in_executor(self._readers, snapshot)
+
+    async def write(self, fn: Callable[[Tx], T], *, dry_run: bool = False) -> T:
+        """Durable when it returns; a dry run takes the same way and is rolled back."""
+        carried_out = self._tried if dry_run else self._store.write
+        return await asyncio.get_running_loop().run_in_executor(self._writers, carried_out, fn)
+
+    def close(self) -> None:
+        self._readers.shutdown(wait=False, cancel_futures=True)
+        self._writers.shutdown(wait=False, cancel_futures=True)
+
+    def _tried(self, fn: Callable[[Tx], T]) -> T:
+        def probe(tx: Tx) -> None:
+            raise _DryRun(fn(tx))
+
+        try:
+            self._store.write(probe)
+        except _DryRun as end:
+            result: T = end.result  # type: ignore[assignment]
+            return result
+        raise AssertionError("a dry run always ends by rolling back")

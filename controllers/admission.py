@@ -1,0 +1,80 @@
+"""Static checks across documents, made before anything is stored: references, and what templates must complete."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
+
+from controllers.expansion import Expected, expand, template_names
+from resources.bundle import BundleSpec
+from resources.canonical import Document
+from resources.node import NodeSpec
+from resources.reference import Ref
+from resources.resource import Spec
+from resources.template import TemplateSpec
+from resources.validation import FieldError, Invalid
+
+
+class Lookups(Protocol):
+    """What else there is: in the store, or in the same set of documents."""
+
+    def pool(self, name: str) -> Document | None:
+        """The spec of a pool."""
+        ...
+
+    def pools(self) -> Iterable[str]: ...
+
+    def template(self, project: str, name: str) -> Document | None:
+        """The spec of a template."""
+        ...
+
+
+def check(ref: Ref, spec: Spec, lookups: Lookups) -> None:
+    """Raises Invalid with every problem of a spec that already has the right shape."""
+    rule = CHECKS.get(ref.kind)
+    problems = rule(ref, spec, lookups) if rule else []
+    if problems:
+        raise Invalid(problems)
+
+
+def expected(ref: Ref, spec: BundleSpec, lookups: Lookups) -> tuple[Expected, ...]:
+    """The jobs that a bundle stands for with the templates that there are. Raises Invalid."""
+    found = {name: lookups.template(ref.project, name) for name in template_names(spec)}
+    templates = {name: TemplateSpec.model_validate(one) for name, one in found.items() if one is not None}
+    return expand(ref.name, spec, templates)
+
+
+def _bundle(ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
+    assert isinstance(spec, BundleSpec)
+    problems = _pool("spec.pool", spec.pool, lookups)
+    if spec.resilience_policy is not None:
+        problems += _pool("spec.resiliencePolicy.pool", spec.resilience_policy.pool, lookups)
+    try:
+        expected(ref, spec, lookups)
+    except Invalid as invalid:
+        problems += invalid.errors
+    return problems
+
+
+def _pool(path: str, name: str | None, lookups: Lookups) -> list[FieldError]:
+    if name is None or lookups.pool(name) is not None:
+        return []
+    known = sorted(lookups.pools())
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    guess = f" (did you mean {near[0]}?)" if near else ""
+    return [FieldError(path, f'no pool "{name}"{guess}', "" if near else f"pools: {', '.join(known) or 'none yet'}")]
+
+
+def _node(_ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
+    assert isinstance(spec, NodeSpec)
+    pool = lookups.pool(spec.pool)
+    if pool is None:
+        return _pool("spec.pool", spec.pool, lookups)
+    tiers = [str(tier.get("name")) for tier in pool.get("tiers", ())]
+    if spec.tier is None or spec.tier in tiers:
+        return []
+    return [FieldError("spec.tier", f'pool "{spec.pool}" has no tier "{spec.tier}"', f"tiers: {', '.join(tiers)}")]
+
+
+CHECKS: Mapping[str, Callable[[Ref, Spec, Lookups], list[FieldError]]] = {"bundle": _bundle, "node": _node}

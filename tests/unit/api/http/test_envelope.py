@@ -1,0 +1,103 @@
+"""Envelopes of submitted documents."""
+
+import pytest
+
+from api.http.envelope import read
+from resources.reference import Ref
+from resources.validation import Invalid
+
+
+def a_document(metadata=None, **fields):
+    """A bundle's document; its spec is not looked at here."""
+    return {
+        "apiVersion": "rmctl/v1",
+        "kind": "bundle",
+        "metadata": {"name": "ch-1", **(metadata or {})},
+        "spec": {"pool": "p"},
+        **fields,
+    }
+
+
+def refusals(document, **expected):
+    """What is wrong, as people read it."""
+    with pytest.raises(Invalid) as refused:
+        read(document, **expected)
+    return [str(error) for error in refused.value.errors]
+
+
+def test_a_submission_knows_what_it_is():
+    taken = read(a_document({"labels": {"a": "b"}, "resourceVersion": "7", "uid": "u", "generation": 3}, status={"x": 1}))
+    assert (taken.ref, taken.spec, taken.labels) == (Ref("bundle", "ch-1", "default"), {"pool": "p"}, {"a": "b"})
+    assert (taken.resource_version, taken.uid, taken.sent) == (7, "u", {"generation": 3, "status": {"x": 1}})
+
+
+def test_project_and_namespace_are_the_same():
+    assert read(a_document({"project": "films"})).ref.project == "films"
+    assert read(a_document({"namespace": "films"}), project="films").ref.project == "films"
+    assert refusals(a_document({"namespace": "a", "project": "b"})) == ['metadata.namespace: expected "b", got "a"']
+    assert refusals(a_document({"namespace": "a"}), project="b") == ['metadata.namespace: expected "b", got "a"']
+
+
+def test_what_every_client_sends_empty_is_not_held_against_it():
+    assert read(a_document({"creationTimestamp": None}, status={})).sent == {}
+
+
+@pytest.mark.parametrize("name", ["", None])
+def test_a_name_is_required(name):
+    assert refusals(a_document({"name": name})) == ["metadata.name: required"]
+
+
+def test_a_name_is_text():
+    assert refusals(a_document({"name": 5})) == ["metadata.name: expected text, got 5"]
+
+
+def test_a_name_is_at_most_63_characters():
+    assert refusals(a_document({"name": "a" * 64})) == ["metadata.name: at most 63 characters"]
+    assert read(a_document({"name": "a" * 63})).ref.name == "a" * 63
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Job_A", "-a", "a-", "a..b", "a b", "a\0b", "ａｂｃ", "jоb", "a²", "٣", "../../etc/passwd", "a/b", "a%2fb", ".", "..", "x' OR 1=1 --"],
+)
+def test_a_name_is_a_dns_label(name):
+    assert refusals(a_document({"name": name})) == ["metadata.name: must match [a-z0-9]([-a-z0-9]*[a-z0-9])?"]
+
+
+def test_labels_have_limits():
+    assert refusals(a_document({"labels": {f"k{n}": "" for n in range(65)}})) == ["metadata.labels: at most 64 labels, got 65"]
+    assert refusals(a_document({"labels": {"x": "v" * 64}})) == ["metadata.labels.x: at most 63 characters"]
+    assert refusals(a_document({"labels": {"x/": "v"}})) == ["metadata.labels.x/: expected PREFIX/NAME, the name is missing"]
+    assert refusals(a_document({"labels": {"x": 1}})) == ["metadata.labels.x: expected text, got 1"]
+    assert refusals(a_document({"labels": {"x": "\x1b[2J"}}))[0].startswith("metadata.labels.x: must match ")
+
+
+def test_control_characters_do_not_reach_the_message():
+    assert refusals(a_document({"labels": {"\x1b[2J": "v"}})) == [
+        "metadata.labels.\\x1b[2J: expected [PREFIX/]NAME of letters, digits, - _ and ."
+    ]
+
+
+def test_annotations_may_hold_256_kib():
+    assert refusals(a_document({"annotations": {"a": "x" * 262144}})) == [
+        "metadata.annotations: at most 262144 bytes in all (256 KiB)"
+    ]
+
+
+def test_unknown_fields_kinds_and_versions_are_told_together():
+    document = a_document({"nmae": "x"}, stauts={}) | {"kind": "bundel", "apiVersion": "v1"}
+    assert refusals(document) == [
+        "unknown field stauts (did you mean status?)",
+        'apiVersion: expected rmctl/v1, got "v1"',
+        'kind: unknown kind "bundel" (did you mean bundle?)',
+        "unknown field metadata.nmae (did you mean name?)",
+    ]
+
+
+@pytest.mark.parametrize("version", ["abc", "-1", "0x10", "1e3", 7])
+def test_a_resource_version_is_digits_in_a_text(version):
+    assert refusals(a_document({"resourceVersion": version})) == ["metadata.resourceVersion: expected a whole number in a text"]
+
+
+def test_the_name_must_be_the_one_of_the_path():
+    assert refusals(a_document(), name="ch-2") == ['metadata.name: expected "ch-2" as in the path, got "ch-1"']

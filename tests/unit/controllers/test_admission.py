@@ -1,0 +1,98 @@
+"""Static checks across documents."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from controllers.admission import check, expected
+from resources.reference import Ref
+from resources.registry import BY_NAME
+from resources.validation import Invalid
+
+
+@dataclass(frozen=True)
+class Known:
+    """Everything else there is, for these tests."""
+
+    found_pools: dict = field(default_factory=lambda: {"local": {"tiers": [{"name": "own"}]}})
+    templates: dict = field(default_factory=dict)
+
+    def pool(self, name):
+        return self.found_pools.get(name)
+
+    def pools(self):
+        return self.found_pools
+
+    def template(self, project, name):
+        return self.templates.get((project, name))
+
+
+NOTHING_ELSE = Known()
+
+
+def spec_of(kind, document):
+    """The parsed spec."""
+    return BY_NAME[kind].spec.model_validate(document)
+
+
+def problems(kind, document, known=NOTHING_ELSE):
+    """What is refused, as (path, message)."""
+    with pytest.raises(Invalid) as refused:
+        check(Ref(kind, "x", "default"), spec_of(kind, document), known)
+    return [(error.path, error.message) for error in refused.value.errors]
+
+
+def an_entry(**fields):
+    """A job entry that lacks nothing."""
+    return {
+        "jobName": "encode",
+        "command": ["true"],
+        "requirements": {"requiredCapacity": 1, "onRuntimeFailure": "drop"},
+        **fields,
+    }
+
+
+def test_a_whole_bundle_is_taken():
+    check(Ref("bundle", "x", "default"), spec_of("bundle", {"pool": "local", "jobs": [an_entry()]}), NOTHING_ELSE)
+
+
+def test_pools_must_exist():
+    document = {"pool": "locl", "resiliencePolicy": {"pool": "x"}, "jobs": [an_entry()]}
+    assert problems("bundle", document) == [
+        ("spec.pool", 'no pool "locl" (did you mean local?)'),
+        ("spec.resiliencePolicy.pool", 'no pool "x"'),
+    ]
+
+
+def test_what_neither_entry_nor_template_gives_is_required():
+    entry = {"jobName": "encode", "requirements": {}}
+    assert sorted(problems("bundle", {"pool": "local", "jobs": [entry]})) == [
+        ("spec.jobs[0].command", 'required (no template "encode" gives one)'),
+        ("spec.jobs[0].requirements.onRuntimeFailure", "required"),
+        ("spec.jobs[0].requirements.requiredCapacity", "required"),
+    ]
+
+
+def test_a_template_named_like_the_job_completes_it():
+    whole = {key: value for key, value in an_entry().items() if key != "jobName"}
+    known = Known(templates={("default", "encode"): {**whole, "images": ["x"]}})
+    bundle = spec_of("bundle", {"pool": "local", "jobs": [{"jobName": "encode"}]})
+    check(Ref("bundle", "x", "default"), bundle, known)
+    assert [made.key.people for made in expected(Ref("bundle", "x", "default"), bundle, known)] == ["x/primary/encode"]
+
+
+def test_a_template_of_another_project_completes_nothing():
+    whole = {key: value for key, value in an_entry().items() if key != "jobName"}
+    known = Known(templates={("other", "encode"): whole})
+    assert len(problems("bundle", {"pool": "local", "jobs": [{"jobName": "encode"}]}, known)) == 3
+
+
+def test_a_template_named_explicitly_must_exist():
+    entry = an_entry(template="video")
+    assert problems("bundle", {"pool": "local", "jobs": [entry]}) == [("spec.jobs[0].template", 'no template "video"')]
+
+
+def test_a_node_names_a_pool_and_one_of_its_tiers():
+    assert problems("node", {"pool": "nowhere"}) == [("spec.pool", 'no pool "nowhere"')]
+    assert problems("node", {"pool": "local", "tier": "cloud"}) == [("spec.tier", 'pool "local" has no tier "cloud"')]
+    check(Ref("node", "x"), spec_of("node", {"pool": "local", "tier": "own"}), NOTHING_ELSE)

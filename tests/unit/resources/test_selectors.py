@@ -1,0 +1,50 @@
+"""Selectors of labels and fields."""
+
+import pytest
+
+from resources.selectors import SelectorError, parse, parse_fields
+
+LABELS = {"env": "prod", "rmctl/bundle": "ch-1"}
+
+
+@pytest.mark.parametrize(
+    ("text", "matches"),
+    [
+        ("", True),
+        ("env=prod", True),
+        ("env==prod , rmctl/bundle = ch-1", True),
+        ("env!=prod", False),
+        ("zone!=a", True),
+        ("env in (dev, prod)", True),
+        ("env notin (dev,prod)", False),
+        ("zone notin (a)", True),
+        ("env", True),
+        ("zone", False),
+        ("!zone", True),
+        ("!env", False),
+        ("env=", False),
+        ("env in (prod),!zone,rmctl/bundle", True),
+    ],
+)
+def test_selectors_match_as_in_kubernetes(text, matches):
+    assert parse(text).matches(LABELS) is matches
+
+
+@pytest.mark.parametrize("text", ["env in (", "env in ()", "==x", "a,,b", ",", "a b", "a in x", "-a=b", "a=b=c", "vram > 1"])
+def test_what_cannot_be_read_is_told_with_its_column(text):
+    with pytest.raises(SelectorError, match=r"^selector: column \d+: "):
+        parse(text)
+
+
+def test_the_limits_are_named():
+    with pytest.raises(SelectorError, match="at most 32 expressions"):
+        parse(",".join(f"k{n}" for n in range(33)))
+    with pytest.raises(SelectorError, match="at most 64 values"):
+        parse(f"k in ({','.join(f'v{n}' for n in range(65))})")
+
+
+def test_fields():
+    selector = parse_fields("metadata.name=ch-1,metadata.namespace!=x", ("metadata.name", "metadata.namespace"))
+    assert selector.matches({"metadata.name": "ch-1", "metadata.namespace": "default"})
+    with pytest.raises(SelectorError, match=r'field "spec.pool" cannot be selected by; use metadata.name'):
+        parse_fields("spec.pool=p", ("metadata.name",))
