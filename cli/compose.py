@@ -14,7 +14,7 @@ from pathlib import Path
 import structlog
 import uvicorn
 
-from api.agents import AgentService
+from api import agents
 from api.http.app import build
 from api.http.services import Caller, ServerInfo, Services
 from cli.settings import ServerSettings
@@ -68,8 +68,8 @@ class Server:
             workers=settings.pass_workers,
             effect_workers=settings.effect_workers,
         )
-        self._agents = AgentService(
-            self._store, self._connections, heartbeat_seconds=settings.cadence.heartbeat_seconds, token=self._environment.token
+        self._agents = agents.build(
+            self._store, self._connections, heartbeat_seconds=settings.cadence.heartbeat_seconds
         )
 
     async def serve(self) -> None:

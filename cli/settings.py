@@ -39,7 +39,9 @@ class ServerSettings(Frozen):
         return Path(self.data)
 
 
-def read(flags: Mapping[str, Any], *, config: Path | None = None, environment: Mapping[str, str] | None = None) -> ServerSettings:
+def read(
+    flags: Mapping[str, Any], *, config: Path | None = None, environment: Mapping[str, str] | None = None
+) -> ServerSettings:
     """The settings of a server. Raises Invalid with every problem, each named by its key."""
     variables = os.environ if environment is None else environment
     merged: dict[str, Any] = {}

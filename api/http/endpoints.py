@@ -70,7 +70,9 @@ class Endpoints:
             now, include = self._services.now(), included(request)
             return exchange.answer(tables.table(page.items, now=now, include=include, metadata=metadata))
         items = list(page.items)
-        return exchange.answer({"kind": f"{kind.name}List", "apiVersion": API_VERSION, "metadata": metadata, "items": items})
+        return exchange.answer(
+            {"kind": f"{kind.name}List", "apiVersion": API_VERSION, "metadata": metadata, "items": items}
+        )
 
     async def one(self, request: Request) -> Response:
         ref = ref_of(request)
@@ -226,4 +228,3 @@ def deleted(was: writes.Stored) -> Document:
     """The Status of a resource that went at once."""
     details = {"name": was.name, "group": "rmctl", "kind": was.ref.kind, "uid": was.uid}
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
-

@@ -28,7 +28,9 @@ IGNORED = (
     "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "finalizers", "ownerReferences",
     "managedFields", "selfLink", "key",
 )  # fmt: skip
-ANNOTATION = re.compile(r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", re.ASCII)
+ANNOTATION = re.compile(
+    r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", re.ASCII
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,9 @@ class Submission:
         return {"spec": self.spec, "labels": dict(self.labels), "annotations": dict(self.annotations)}
 
 
-def read(document: object, *, kind: Kind | None = None, project: str | None = None, name: str | None = None) -> Submission:
+def read(
+    document: object, *, kind: Kind | None = None, project: str | None = None, name: str | None = None
+) -> Submission:
     """The submission behind a document. `kind`, `project`, `name` come from the path, if it has them. Raises Invalid."""
     if not isinstance(document, dict):
         raise Invalid([FieldError("", f"expected an object, got {spelled(document)}")])

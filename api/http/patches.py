@@ -74,7 +74,9 @@ def _plain(value: Any) -> Any:
         return value
     if "$patch" in value or any(key.startswith("$deleteFromPrimitiveList") for key in value):
         raise bad_request("directives such as $patch are not supported: use a merge patch or a JSON patch")
-    return {key: _plain(inner) for key, inner in value.items() if not key.startswith(("$setElementOrder", "$retainKeys"))}
+    return {
+        key: _plain(inner) for key, inner in value.items() if not key.startswith(("$setElementOrder", "$retainKeys"))
+    }
 
 
 def _operations(body: Any) -> Change:

@@ -90,7 +90,11 @@ def _continued(token: str, text: str) -> tuple[tuple[str, str] | None, int | Non
     try:
         known = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
         project, name = known["after"]
-        if known["of"] == text and all(isinstance(part, str) for part in (project, name)) and isinstance(known["rv"], int):
+        if (
+            known["of"] == text
+            and all(isinstance(part, str) for part in (project, name))
+            and isinstance(known["rv"], int)
+        ):
             return (project, name), known["rv"]
     except (binascii.Error, ValueError, KeyError, TypeError):
         pass

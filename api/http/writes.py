@@ -120,7 +120,9 @@ def change(tx: Tx, ref: Ref, patch: Patch, how: How, lookups: Everything) -> Wri
     return _updated(tx, live, desired, how, lookups, rules.ignored(live, submission))
 
 
-def delete(tx: Tx, ref: Ref, *, uid: str | None = None, resource_version: int | None = None) -> tuple[Stored, Stored | None]:
+def delete(
+    tx: Tx, ref: Ref, *, uid: str | None = None, resource_version: int | None = None
+) -> tuple[Stored, Stored | None]:
     """(as it was, as it is now or None when it went at once). Asking again changes nothing. Raises a problem."""
     live = resources.find(tx, ref)
     if live is None:
@@ -133,9 +135,7 @@ def delete(tx: Tx, ref: Ref, *, uid: str | None = None, resource_version: int | 
     return live, resources.request_deletion(tx, live)
 
 
-def _updated(
-    tx: Tx, live: Stored, desired: Document, how: How, lookups: Everything, warnings: list[str]
-) -> Written:
+def _updated(tx: Tx, live: Stored, desired: Document, how: How, lookups: Everything, warnings: list[str]) -> Written:
     before = ownership.whole(live)
     manager = how.manager
     if live.ref.kind == "job":
@@ -207,4 +207,3 @@ def _owned(ref: Ref, clashes: tuple[merge.FieldConflict, ...]) -> Problem:
     ]
     told = ", ".join(f"{cause.field} was {cause.message}" for cause in causes)
     return conflict(ref, told, causes=causes, hint="take the field over with --force-conflicts, or leave it out")
-

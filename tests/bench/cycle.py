@@ -69,7 +69,9 @@ def _cycles(flight: int) -> tuple[float, float, float]:
         raw: sqlite3.Connection = _raw(Path(folder))
         ceiling = rate(lambda: _raw_writes(raw))
         workers = min(flight, 32)
-        manager = Manager(store, environment, {"pool": OneEffect()}, [Instant()], workers=workers, effect_workers=workers)
+        manager = Manager(
+            store, environment, {"pool": OneEffect()}, [Instant()], workers=workers, effect_workers=workers
+        )
         manager.start()
         done = environment.signal()
         left = set(range(KEYS))

@@ -38,7 +38,12 @@ def measure() -> list[Figure]:
     return [
         Figure("B1 one caller", f"{alone / one:.2f} × raw sqlite3 ({one:.0f}/s)", "≥ 0.70 ×", alone / one >= 0.70),
         Figure("B2 8 callers", f"{eight / one:.2f} × raw", "≥ 2.5 ×", eight / one >= 2.5),
-        Figure("B2 64 callers", f"{many / one:.2f} × raw, p99 {p99:.1f} ms", "≥ 5 ×, p99 ≤ 15 ms", many / one >= 5 and p99 <= 15),
+        Figure(
+            "B2 64 callers",
+            f"{many / one:.2f} × raw, p99 {p99:.1f} ms",
+            "≥ 5 ×, p99 ≤ 15 ms",
+            many / one >= 5 and p99 <= 15,
+        ),
     ]
 
 

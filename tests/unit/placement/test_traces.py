@@ -51,7 +51,11 @@ CASES = {
     "hello-again": (a_request("hello2/primary/web", 0.5, ports=("8101/tcp",)), FLEET, SPREAD),
     "backup-moves": (
         a_request(
-            "channel/backup/encode", 1, room=vcpu(1.5), forbid=CHANNEL_BACKUP, excluded={"node-c": "migrating from this node"}
+            "channel/backup/encode",
+            1,
+            room=vcpu(1.5),
+            forbid=CHANNEL_BACKUP,
+            excluded={"node-c": "migrating from this node"},
         ),
         FLEET,
         SPREAD,
