@@ -73,11 +73,15 @@ def cordon(change: Callable[[Document], Document]) -> Patch:
         if wanted not in (True, False, None):
             raise Invalid([FieldError("spec.unschedulable", "expected true or false")])
         if _less_unschedulable(after) != _less_unschedulable(before):
-            raise Invalid([FieldError("spec", "of a core node only unschedulable can be written; the rest is in nodes.rmctl")])
+            raise Invalid(
+                [FieldError("spec", "of a core node only unschedulable can be written; the rest is in nodes.rmctl")]
+            )
         spec = {key: value for key, value in live.document.items() if key not in ("cordoned", "cordonReason")}
         if wanted:
             spec = {**live.document, "cordoned": True}
-        desired = merge.without_nulls({"spec": spec, "labels": dict(live.labels), "annotations": dict(live.annotations)})
+        desired = merge.without_nulls(
+            {"spec": spec, "labels": dict(live.labels), "annotations": dict(live.annotations)}
+        )
         return Submission(BY_NAME["node"], Ref("node", live.name), spec), desired
 
     return patch
@@ -91,7 +95,13 @@ def table(documents: list[Document], *, now: float, include: Include, metadata: 
         "apiVersion": "meta.k8s.io/v1",
         "metadata": metadata,
         "columnDefinitions": [
-            {"name": name, "type": "string", "format": "name" if name == "Name" else "", "description": "", "priority": 0}
+            {
+                "name": name,
+                "type": "string",
+                "format": "name" if name == "Name" else "",
+                "description": "",
+                "priority": 0,
+            }
             for name in names
         ],
         "rows": [_row(core_node(document), now, include) for document in documents],

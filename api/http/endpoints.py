@@ -70,7 +70,9 @@ class Endpoints:
             now, include = self._services.now(), included(request)
             return exchange.answer(tables.table(page.items, now=now, include=include, metadata=metadata))
         items = list(page.items)
-        return exchange.answer({"kind": f"{kind.name}List", "apiVersion": API_VERSION, "metadata": metadata, "items": items})
+        return exchange.answer(
+            {"kind": f"{kind.name}List", "apiVersion": API_VERSION, "metadata": metadata, "items": items}
+        )
 
     async def one(self, request: Request) -> Response:
         ref = ref_of(request)
@@ -211,7 +213,7 @@ def included(request: Request) -> tables.Include:
     value = request.query_params.get("includeObject") or "Metadata"
     if value not in ("Metadata", "Object", "None"):
         raise bad_request(f'includeObject: "{envelope.printable(value)}" is not one of Metadata, Object, None')
-    return cast(tables.Include, value)
+    return cast("tables.Include", value)
 
 
 def dry_run_of(request: Request, options: Document) -> bool:
@@ -226,4 +228,3 @@ def deleted(was: writes.Stored) -> Document:
     """The Status of a resource that went at once."""
     details = {"name": was.name, "group": "rmctl", "kind": was.ref.kind, "uid": was.uid}
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
-

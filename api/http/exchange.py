@@ -94,7 +94,9 @@ def problem_of(error: Exception) -> Problem:
         case TooLarge():
             return Problem(422, "Invalid", str(error))
         case Full():
-            return Problem(503, "ServiceUnavailable", "disk full: nothing can be written until space is freed", retry_after=5)
+            return Problem(
+                503, "ServiceUnavailable", "disk full: nothing can be written until space is freed", retry_after=5
+            )
         case StoreError():
             return Problem(503, "ServiceUnavailable", str(error), retry_after=1)
         case _:
@@ -107,4 +109,5 @@ def _json(content: Any) -> bytes:
 
 def _warning(text: str) -> str:
     plain = printable(text, 400).encode("ascii", "backslashreplace").decode()
-    return f'299 - "{plain.translate({92: "\\\\", 34: "\\\""})}"'
+    quoted = plain.replace("\\", "\\\\").replace('"', '\\"')
+    return f'299 - "{quoted}"'

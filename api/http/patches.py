@@ -64,7 +64,7 @@ def read_apply(body: bytes) -> Any:
 
 def _explicit(before: Document, after: Document, submission: Submission) -> Submission:
     """Only what the patch itself touched counts as sent: the rest is the object's own."""
-    dropped = {key: None for key in ("finalizers", "ownerReferences") if key in before and not after.get(key)}
+    dropped: Document = {key: None for key in ("finalizers", "ownerReferences") if key in before and not after.get(key)}
     return Submission(**{**submission.__dict__, "sent": {**submission.sent, **dropped}})
 
 
@@ -74,7 +74,9 @@ def _plain(value: Any) -> Any:
         return value
     if "$patch" in value or any(key.startswith("$deleteFromPrimitiveList") for key in value):
         raise bad_request("directives such as $patch are not supported: use a merge patch or a JSON patch")
-    return {key: _plain(inner) for key, inner in value.items() if not key.startswith(("$setElementOrder", "$retainKeys"))}
+    return {
+        key: _plain(inner) for key, inner in value.items() if not key.startswith(("$setElementOrder", "$retainKeys"))
+    }
 
 
 def _operations(body: Any) -> Change:

@@ -53,7 +53,7 @@ def how(query: Query, user_agent: str) -> How:
     if validation not in ("Strict", "Warn", "Ignore"):
         raise bad_request(f'fieldValidation: "{printable(validation)}" is not one of Strict, Warn, Ignore')
     manager = query.get("fieldManager") or user_agent.partition("/")[0] or "unknown"
-    return How(manager_named(manager), flag(query, "force"), dry == "All", cast(Validation, validation))
+    return How(manager_named(manager), flag(query, "force"), dry == "All", cast("Validation", validation))
 
 
 def manager_named(name: object) -> str:
@@ -90,7 +90,11 @@ def _continued(token: str, text: str) -> tuple[tuple[str, str] | None, int | Non
     try:
         known = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
         project, name = known["after"]
-        if known["of"] == text and all(isinstance(part, str) for part in (project, name)) and isinstance(known["rv"], int):
+        if (
+            known["of"] == text
+            and all(isinstance(part, str) for part in (project, name))
+            and isinstance(known["rv"], int)
+        ):
             return (project, name), known["rv"]
     except (binascii.Error, ValueError, KeyError, TypeError):
         pass

@@ -24,7 +24,9 @@ def caused_by(tx: Tx, written: Stored, lookups: Lookups) -> tuple[str, ...]:
         case "bundle":
             return tuple(_of(tx, written, lookups))
         case "template":
-            using = (b for b in resources.list_all(tx, "bundle", written.project) if written.name in template_names(b.spec))
+            using = (
+                b for b in resources.list_all(tx, "bundle", written.project) if written.name in template_names(b.spec)
+            )
             return tuple(name for bundle in using for name in _of(tx, bundle, lookups))
         case _:
             return ()

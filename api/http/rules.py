@@ -46,7 +46,9 @@ def ignored(live: Stored | None, submission: Submission) -> list[str]:
     for key, value in submission.sent.items():
         standing = known.get("status") if key == "status" else known["metadata"].get(key)
         if value != standing:
-            told.append(f"{'status' if key == 'status' else 'metadata.' + key} is kept by the server; what was sent is ignored")
+            told.append(
+                f"{'status' if key == 'status' else 'metadata.' + key} is kept by the server; what was sent is ignored"
+            )
     return told
 
 

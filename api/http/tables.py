@@ -32,7 +32,9 @@ def wanted(accept: str) -> bool:
     return False
 
 
-def table(documents: Sequence[Document], *, now: float, include: Include = "Metadata", metadata: Document | None = None) -> Document:
+def table(
+    documents: Sequence[Document], *, now: float, include: Include = "Metadata", metadata: Document | None = None
+) -> Document:
     """`now` in unix seconds."""
     return {
         "kind": "Table",

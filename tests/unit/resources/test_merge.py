@@ -8,7 +8,9 @@ from resources.merge import FieldConflict, changed, conflicts, leaves, less, onl
 KEYS = st.sampled_from(["a", "b", "c"])
 DOCUMENTS = st.dictionaries(
     KEYS,
-    st.recursive(st.integers(0, 2) | st.lists(st.integers(0, 1), max_size=2), lambda x: st.dictionaries(KEYS, x), max_leaves=6),
+    st.recursive(
+        st.integers(0, 2) | st.lists(st.integers(0, 1), max_size=2), lambda x: st.dictionaries(KEYS, x), max_leaves=6
+    ),
 )
 
 

@@ -30,7 +30,9 @@ def test_selectors_match_as_in_kubernetes(text, matches):
     assert parse(text).matches(LABELS) is matches
 
 
-@pytest.mark.parametrize("text", ["env in (", "env in ()", "==x", "a,,b", ",", "a b", "a in x", "-a=b", "a=b=c", "vram > 1"])
+@pytest.mark.parametrize(
+    "text", ["env in (", "env in ()", "==x", "a,,b", ",", "a b", "a in x", "-a=b", "a=b=c", "vram > 1"]
+)
 def test_what_cannot_be_read_is_told_with_its_column(text):
     with pytest.raises(SelectorError, match=r"^selector: column \d+: "):
         parse(text)

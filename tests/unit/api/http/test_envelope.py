@@ -26,7 +26,9 @@ def refusals(document, **expected):
 
 
 def test_a_submission_knows_what_it_is():
-    taken = read(a_document({"labels": {"a": "b"}, "resourceVersion": "7", "uid": "u", "generation": 3}, status={"x": 1}))
+    taken = read(
+        a_document({"labels": {"a": "b"}, "resourceVersion": "7", "uid": "u", "generation": 3}, status={"x": 1})
+    )
     assert (taken.ref, taken.spec, taken.labels) == (Ref("bundle", "ch-1", "default"), {"pool": "p"}, {"a": "b"})
     assert (taken.resource_version, taken.uid, taken.sent) == (7, "u", {"generation": 3, "status": {"x": 1}})
 
@@ -58,16 +60,37 @@ def test_a_name_is_at_most_63_characters():
 
 @pytest.mark.parametrize(
     "name",
-    ["Job_A", "-a", "a-", "a..b", "a b", "a\0b", "ａｂｃ", "jоb", "a²", "٣", "../../etc/passwd", "a/b", "a%2fb", ".", "..", "x' OR 1=1 --"],
+    [
+        "Job_A",
+        "-a",
+        "a-",
+        "a..b",
+        "a b",
+        "a\0b",
+        "ａｂｃ",
+        "jоb",
+        "a²",
+        "٣",
+        "../../etc/passwd",
+        "a/b",
+        "a%2fb",
+        ".",
+        "..",
+        "x' OR 1=1 --",
+    ],
 )
 def test_a_name_is_a_dns_label(name):
     assert refusals(a_document({"name": name})) == ["metadata.name: must match [a-z0-9]([-a-z0-9]*[a-z0-9])?"]
 
 
 def test_labels_have_limits():
-    assert refusals(a_document({"labels": {f"k{n}": "" for n in range(65)}})) == ["metadata.labels: at most 64 labels, got 65"]
+    assert refusals(a_document({"labels": {f"k{n}": "" for n in range(65)}})) == [
+        "metadata.labels: at most 64 labels, got 65"
+    ]
     assert refusals(a_document({"labels": {"x": "v" * 64}})) == ["metadata.labels.x: at most 63 characters"]
-    assert refusals(a_document({"labels": {"x/": "v"}})) == ["metadata.labels.x/: expected PREFIX/NAME, the name is missing"]
+    assert refusals(a_document({"labels": {"x/": "v"}})) == [
+        "metadata.labels.x/: expected PREFIX/NAME, the name is missing"
+    ]
     assert refusals(a_document({"labels": {"x": 1}})) == ["metadata.labels.x: expected text, got 1"]
     assert refusals(a_document({"labels": {"x": "\x1b[2J"}}))[0].startswith("metadata.labels.x: must match ")
 
@@ -96,7 +119,9 @@ def test_unknown_fields_kinds_and_versions_are_told_together():
 
 @pytest.mark.parametrize("version", ["abc", "-1", "0x10", "1e3", 7])
 def test_a_resource_version_is_digits_in_a_text(version):
-    assert refusals(a_document({"resourceVersion": version})) == ["metadata.resourceVersion: expected a whole number in a text"]
+    assert refusals(a_document({"resourceVersion": version})) == [
+        "metadata.resourceVersion: expected a whole number in a text"
+    ]
 
 
 def test_the_name_must_be_the_one_of_the_path():

@@ -46,7 +46,12 @@ def test_what_is_json_is_taken():
 
 
 def test_yaml_is_read_as_1_2_core():
-    assert yaml_text.loads(b"a: no\nb: 2026-01-31\nc: 010\nd: [1, x]\n") == {"a": "no", "b": "2026-01-31", "c": 10, "d": [1, "x"]}
+    assert yaml_text.loads(b"a: no\nb: 2026-01-31\nc: 010\nd: [1, x]\n") == {
+        "a": "no",
+        "b": "2026-01-31",
+        "c": 10,
+        "d": [1, "x"],
+    }
 
 
 @pytest.mark.parametrize(
