@@ -76,7 +76,7 @@ def only(document: Mapping[str, Any], paths: Iterable[Path]) -> Document:
 
 
 def less(document: Mapping[str, Any], paths: Iterable[Path]) -> Document:
-    """A document less what overlaps any of these paths: the field itself, what is inside it, and what it is inside of."""
+    """A document less what overlaps any of these paths: the field, what is inside it, what it is inside of."""
     gone = tuple(paths)
     return only(document, [leaf for leaf in leaves(document) if not any(overlap(leaf, path) for path in gone)])
 
@@ -95,12 +95,12 @@ def three_way(
 ) -> Document:
     """What stands after a manager that applied `last` applies `desired`.
 
-    Fields it named before and names no more are removed, unless somebody else owns them too; fields it names are set; the rest
-    stays as it is.
+    Fields it named before and names no more are removed, unless somebody else owns them too; fields it names are set;
+    the rest stays as it is.
     """
     wanted = leaves(desired)
     held = {path for owned in (others or {}).values() for path in leaves(owned)}
-    merged = _copy(live)
+    merged: Document = _copy(live)
     for path in leaves(last):
         if path not in wanted and path not in held:
             _drop(merged, path, wanted)

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from api.http import envelope, exchange, queries, writes
 from api.http.envelope import Submission
 from api.http.lookups import Everything
-from api.http.problems import Cause, Problem, bad_request, translated, together
+from api.http.problems import Cause, Problem, bad_request, together, translated
 from api.http.queries import How
 from api.http.threads import Threads
 from resources.canonical import Document
@@ -34,7 +34,7 @@ class Batch:
     def __init__(self, threads: Threads) -> None:
         self._threads = threads
 
-    async def __call__(self, request: Request) -> Response:
+    async def post(self, request: Request) -> Response:
         body = await exchange.document(request)
         how, documents, project = read(body, queries.how(request.query_params, request.headers.get("user-agent", "")))
         submissions = submitted(documents, project)

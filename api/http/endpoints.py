@@ -213,7 +213,7 @@ def included(request: Request) -> tables.Include:
     value = request.query_params.get("includeObject") or "Metadata"
     if value not in ("Metadata", "Object", "None"):
         raise bad_request(f'includeObject: "{envelope.printable(value)}" is not one of Metadata, Object, None')
-    return cast(tables.Include, value)
+    return cast("tables.Include", value)
 
 
 def dry_run_of(request: Request, options: Document) -> bool:

@@ -25,8 +25,8 @@ DEFAULT_PROJECT = "default"
 TOP = ("apiVersion", "kind", "metadata", "spec", "status")
 METADATA = ("name", "project", "namespace", "labels", "annotations", "uid", "resourceVersion")
 IGNORED = (
-    "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "finalizers", "ownerReferences",
-    "managedFields", "selfLink", "key",
+    "generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "finalizers",
+    "ownerReferences", "managedFields", "selfLink", "key",
 )  # fmt: skip
 ANNOTATION = re.compile(
     r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", re.ASCII
@@ -55,7 +55,7 @@ class Submission:
 def read(
     document: object, *, kind: Kind | None = None, project: str | None = None, name: str | None = None
 ) -> Submission:
-    """The submission behind a document. `kind`, `project`, `name` come from the path, if it has them. Raises Invalid."""
+    """The submission behind a document; `kind`, `project`, `name` are what the path says. Raises Invalid."""
     if not isinstance(document, dict):
         raise Invalid([FieldError("", f"expected an object, got {spelled(document)}")])
     errors = [_unknown(key, key, TOP) for key in document if key not in TOP]

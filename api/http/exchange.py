@@ -109,4 +109,5 @@ def _json(content: Any) -> bytes:
 
 def _warning(text: str) -> str:
     plain = printable(text, 400).encode("ascii", "backslashreplace").decode()
-    return f'299 - "{plain.translate({92: "\\\\", 34: '\\"'})}"'
+    quoted = plain.replace("\\", "\\\\").replace('"', '\\"')
+    return f'299 - "{quoted}"'

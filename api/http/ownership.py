@@ -37,7 +37,7 @@ def after_apply(
 
 
 def after_update(tx: Tx, uid: str, manager: str, old: Document, new: Document, owners: Mapping[str, Document]) -> None:
-    """The manager holds what it held and still stands, and what it changed; changed fields are no longer the others'."""
+    """The manager holds what it held and still stands, and what it changed, which nobody else holds any more."""
     moved = merge.changed(old, new)
     held = merge.leaves(owners.get(manager, {})).keys() | moved
     mine = merge.only(new, held)

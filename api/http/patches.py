@@ -64,7 +64,7 @@ def read_apply(body: bytes) -> Any:
 
 def _explicit(before: Document, after: Document, submission: Submission) -> Submission:
     """Only what the patch itself touched counts as sent: the rest is the object's own."""
-    dropped = {key: None for key in ("finalizers", "ownerReferences") if key in before and not after.get(key)}
+    dropped: Document = {key: None for key in ("finalizers", "ownerReferences") if key in before and not after.get(key)}
     return Submission(**{**submission.__dict__, "sent": {**submission.sent, **dropped}})
 
 

@@ -158,7 +158,7 @@ def translated(error: Exception, ref: Ref | None = None) -> Problem | None:
 
 
 def together(problems: Sequence[tuple[int, Problem]]) -> Problem:
-    """The answer to a set of documents of which some are refused; `problems` are (index, problem) pairs, at least one."""
+    """The answer to a set of documents of which some are refused; at least one (index, problem) pair."""
     causes: list[Cause] = []
     for index, problem in problems:
         own = [replace(cause, document=index) for cause in problem.causes]

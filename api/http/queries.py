@@ -53,7 +53,7 @@ def how(query: Query, user_agent: str) -> How:
     if validation not in ("Strict", "Warn", "Ignore"):
         raise bad_request(f'fieldValidation: "{printable(validation)}" is not one of Strict, Warn, Ignore')
     manager = query.get("fieldManager") or user_agent.partition("/")[0] or "unknown"
-    return How(manager_named(manager), flag(query, "force"), dry == "All", cast(Validation, validation))
+    return How(manager_named(manager), flag(query, "force"), dry == "All", cast("Validation", validation))
 
 
 def manager_named(name: object) -> str:

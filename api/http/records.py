@@ -77,16 +77,16 @@ class Records:
         """By due time."""
 
         def read(tx: Tx) -> tuple[list[Document], int]:
-            return [_queue_document(row._mapping, tx.now) for row in queue.list_all(tx)], changes.head(tx)  # noqa: SLF001
+            return [_queue_document(row._mapping, tx.now) for row in queue.list_all(tx)], changes.head(tx)
 
         items, head = await self._threads.read(read)
         return exchange.answer(_list("QueueList", items, head))
 
     async def _follow(
-        self, first: list[Document], position: int, ref: Ref | None, uid: str | None, timeout: float | None
+        self, first: list[Document], position: int, ref: Ref | None, uid: str | None, seconds: float | None
     ) -> AsyncIterator[bytes]:
         loop = asyncio.get_running_loop()
-        ends = None if timeout is None else loop.time() + timeout
+        ends = None if seconds is None else loop.time() + seconds
 
         def read(tx: Tx) -> tuple[tuple[changes.Change, ...], int]:
             if changes.oldest(tx) > position + 1:

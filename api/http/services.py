@@ -14,7 +14,7 @@ from store.tx import Tx
 
 @dataclass(frozen=True)
 class ServerInfo:
-    """What `rmctl server status` shows. `started_at` is unix seconds; `listeners` are addresses as people write them."""
+    """What `rmctl server status` shows. `started_at` in unix seconds; `listeners` as people write addresses."""
 
     version: str
     pid: int
@@ -32,43 +32,41 @@ class Caller:
     role: str = "admin"
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """Why a job waits: one sentence, what each node answers, and what the placer confirmed would help."""
+class Explanation(Protocol):
+    """Why a job waits: a sentence, (node, answer) pairs, and what the placer confirmed would help."""
 
-    sentence: str
-    nodes: tuple[tuple[str, str], ...] = ()
-    """(node, answer)"""
-    would_fit: tuple[str, ...] = ()
+    @property
+    def sentence(self) -> str: ...
+    @property
+    def nodes(self) -> Sequence[tuple[str, str]]: ...
+    @property
+    def would_fit(self) -> Sequence[str]: ...
 
 
-@dataclass(frozen=True)
-class Preview:
+class Preview(Protocol):
     """Where one job would go now. `node` None: nowhere, and the sentence says why."""
 
-    job: str
-    node: str | None
-    tier: str | None
-    sentence: str
+    @property
+    def job(self) -> str: ...
+    @property
+    def node(self) -> str | None: ...
+    @property
+    def tier(self) -> str | None: ...
+    @property
+    def sentence(self) -> str: ...
 
 
-class Explainer(Protocol):
-    """Asks the pure placer about a job as it stands, against the present fleet."""
-
-    def __call__(self, tx: Tx, job: Resource[Any, Any]) -> Explanation | None: ...
-
-
-class Planner(Protocol):
-    """Asks the pure placer where the jobs of a bundle would go; the bundle need not be stored."""
-
-    def __call__(self, tx: Tx, bundle: Resource[Any, Any]) -> Sequence[Preview]: ...
+Explainer = Callable[[Tx, Resource[Any, Any]], Explanation | None]
+"""Asks the pure placer about a job as it stands, against the present fleet; None where there is nothing to explain."""
+Planner = Callable[[Tx, Resource[Any, Any]], Sequence[Preview]]
+"""Asks the pure placer where the jobs of a bundle would go; the bundle need not be stored."""
 
 
-def _nothing(_tx: Tx, _resource: Resource[Any, Any]) -> None:
+def _nothing(_tx: Tx, _job: Resource[Any, Any]) -> Explanation | None:
     return None
 
 
-def _nowhere(_tx: Tx, _resource: Resource[Any, Any]) -> Sequence[Preview]:
+def _nowhere(_tx: Tx, _bundle: Resource[Any, Any]) -> Sequence[Preview]:
     return ()
 
 
@@ -78,7 +76,7 @@ def _no_gauges() -> Mapping[str, float]:
 
 @dataclass(frozen=True)
 class Services:
-    """`tokens` are the bearer tokens that listeners accept; the unix socket needs none. `stop` asks the server to end."""
+    """`tokens` are the bearer tokens that listeners accept; the unix socket needs none. `stop` ends the server."""
 
     store: Store
     now: Callable[[], float]

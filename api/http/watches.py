@@ -31,7 +31,7 @@ EVERYTHING = Selector()
 
 @dataclass(frozen=True)
 class Watch:
-    """What is watched. `snapshot`: begin with all there is now; else with what came after `revision` (None: after now)."""
+    """`snapshot`: begin with all there is now; else with what came after `revision` (None: after now)."""
 
     kind: Kind
     project: str | None

@@ -57,7 +57,8 @@ def create(tx: Tx, submission: Submission, how: How, lookups: Everything) -> Wri
     """Raises a problem; AlreadyExists for a name that is taken."""
     live = resources.find(tx, submission.ref)
     if live is not None:
-        raise being_deleted(live.ref, live.deletion_timestamp) if live.deleting else already_exists(live.ref)
+        since = live.deletion_timestamp
+        raise already_exists(live.ref) if since is None else being_deleted(live.ref, since)
     warnings = rules.ignored(None, submission)
     warnings += [
         f"metadata.{name} is ignored when a resource is created"
@@ -71,7 +72,7 @@ def create(tx: Tx, submission: Submission, how: How, lookups: Everything) -> Wri
 
 
 def replace(tx: Tx, submission: Submission, how: How, lookups: Everything) -> Written:
-    """The whole object as given, but for labels that are the system's. Raises a problem; NotFound where there is none."""
+    """The whole object as given, but for labels that are the system's. Raises a problem; NotFound for none."""
     live = resources.find(tx, submission.ref)
     if live is None:
         raise not_found(submission.ref)
@@ -83,7 +84,7 @@ def replace(tx: Tx, submission: Submission, how: How, lookups: Everything) -> Wr
 
 
 def apply(tx: Tx, submission: Submission, how: How, lookups: Everything) -> Written:
-    """Three-way merge on what this manager applied last. Raises a problem; a field that another one set is a conflict."""
+    """Three-way merge on what this manager applied last. Raises a problem; a field that another set is a conflict."""
     ref = submission.ref
     live = resources.find(tx, ref)
     if not submission.kind.applied:

@@ -1,0 +1,48 @@
+"""`POST /apis/rmctl/v1/plan`: what a set of documents would change, and where its jobs would run; nothing is stored."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from api.http import batch, exchange, queries
+from api.http.endpoints import ROOT
+from api.http.services import Services
+from api.http.threads import Threads
+from resources.canonical import Document
+from store.tx import Tx
+
+
+class Planning:
+    """The endpoint of `rmctl plan`."""
+
+    def __init__(self, services: Services, threads: Threads) -> None:
+        self._services = services
+        self._threads = threads
+
+    def routes(self) -> list[Route]:
+        return [Route(f"{ROOT}/plan", self.plan, methods=["POST"])]
+
+    async def plan(self, request: Request) -> Response:
+        """The batch is applied and rolled back; in between the placer is asked about every bundle in it."""
+        body = await exchange.document(request)
+        how, documents, project = batch.read(
+            body, queries.how(request.query_params, request.headers.get("user-agent", ""))
+        )
+        submissions = batch.submitted(documents, project)
+
+        def planned(tx: Tx) -> list[Document]:
+            items = []
+            for written in batch.apply(tx, submissions, how):
+                item = batch.item(written)
+                if written.resource.ref.kind == "bundle":
+                    item["placements"] = [
+                        {"job": one.job, "node": one.node, "tier": one.tier, "sentence": one.sentence}
+                        for one in self._services.plan(tx, written.resource)
+                    ]
+                items.append(item)
+            return items
+
+        items = await self._threads.write(planned, dry_run=True)
+        return exchange.answer({"kind": "Plan", "apiVersion": "rmctl/v1", "items": items})

@@ -1,0 +1,219 @@
+"""Why a resource is as it is: the sentence, the evidence behind it, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from api.http.durations import short
+from api.http.logs import chosen
+from api.http.services import Explanation
+from api.http.summary import counted
+from resources import conditions
+from resources.conditions import Condition
+from resources.facts import Instance
+from resources.instants import rfc3339
+from resources.names import shown
+from resources.resource import Resource
+from store import effects, events, ledger, nodes, resources
+from store.tx import Tx
+
+Stored = Resource[Any, Any]
+Row = Sequence[str] | str
+LAST_WORDS = 5
+"""Lines of the last instance's output that are shown."""
+EVENTS = 5
+
+
+class Section(NamedTuple):
+    """A titled block: rows of cells, or lines of text."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+class Reasons(NamedTuple):
+    """`sentence` stands alone; `steps` are commands."""
+
+    sentence: str
+    sections: tuple[Section, ...]
+    steps: tuple[str, ...]
+
+
+def why(tx: Tx, resource: Stored, explanation: Explanation | None) -> Reasons:
+    """`explanation` is the placer's, for a job that waits."""
+    ready = conditions.find(resource.status.conditions, "Ready")
+    evidence, steps = BY_KIND.get(resource.ref.kind, _nothing)(tx, resource)
+    waiting = _waiting(explanation) if explanation is not None else ()
+    sections = [*waiting, *evidence, *_open_effects(tx, resource), *_recent(tx, resource)]
+    return Reasons(sentence(resource, ready, explanation), tuple(s for s in sections if s.rows), steps)
+
+
+def sentence(resource: Stored, ready: Condition | None, explanation: Explanation | None) -> str:
+    """What is the matter, in one line that begins with the resource's name."""
+    name = str(resource.ref)
+    if resource.deletion_timestamp is not None:
+        left = ", ".join(resource.finalizers)
+        return f"{name} is being deleted since {rfc3339(float(int(resource.deletion_timestamp)))}" + (
+            f": {left} left" if left else ""
+        )
+    if explanation is not None:
+        return f"{name} waits for a place: {explanation.sentence}"
+    if ready is None or ready.observed_generation < resource.generation:
+        return f"{name} has not been looked at since generation {resource.generation} was asked for"
+    if not ready.message:
+        return f"{name} is {'ready' if ready.status == 'True' else 'not ready'}: {ready.reason}"
+    return ready.message if ready.message.startswith(name) else f"{name}: {ready.message}"
+
+
+def _waiting(explanation: Explanation) -> tuple[Section, ...]:
+    would = tuple(f"{number}. {text}" for number, text in enumerate(explanation.would_fit, 1))
+    return (
+        Section("Nodes (every filter that refuses, the counted one first)", tuple(explanation.nodes)),
+        Section("Would fit if", would),
+    )
+
+
+def _job(tx: Tx, job: Stored) -> tuple[list[Section], tuple[str, ...]]:
+    name = shown("job", job.name).partition("/")[2]
+    ended = [one for one in nodes.list_instances(tx, uid=job.uid) if not one.alive]
+    sections = [Section("Exits", tuple(_exit(one) for one in sorted(ended, key=_newest)))] if ended else []
+    if ended:
+        sections.append(_last_words(tx, job))
+    sections.append(_conditions(job))
+    ready = conditions.find(job.status.conditions, "Ready")
+    match ready.reason if ready else "":
+        case "NoFit" | "Provisioning":
+            return sections, (f"rmctl edit bundle/{job.spec.bundle}", f"rmctl edit pool/{job.spec.pool}")
+        case "CrashLooping" | "Recovering" | "Broken" | "Dropped":
+            return sections, (f"rmctl logs {name} --previous", f"rmctl restart bundle/{job.spec.bundle}")
+        case "Dormant":
+            return sections, (f"rmctl start {name}",)
+        case _:
+            return sections, (f"rmctl logs {name} -f",) if job.status.node else (f"rmctl describe {job.ref}",)
+
+
+def _bundle(tx: Tx, bundle: Stored) -> tuple[list[Section], tuple[str, ...]]:
+    jobs = [one for one in resources.owned(tx, bundle.uid) if one.ref.kind == "job"]
+    rows = tuple(_child(one) for one in jobs)
+    waiting = next((one for one, row in zip(jobs, rows, strict=True) if row[1] != "True"), None)
+    broken = bundle.status.broken
+    steps = (f"rmctl restart {bundle.ref}",) if broken else (f"rmctl why {waiting.ref}",) if waiting else ()
+    return [Section("Jobs", rows), _conditions(bundle)], steps or (f"rmctl describe {bundle.ref}",)
+
+
+def _node(tx: Tx, node: Stored) -> tuple[list[Section], tuple[str, ...]]:
+    facts = nodes.facts(tx, node.name)
+    blocks = tuple(
+        (row.reason, row.cause or "-", f"since {short(tx.now - row.since)}") for row in ledger.block_rows(tx, node.name)
+    )
+    room = tuple(
+        (name, f"{_amount(name, claimed)} of {_amount(name, claimable)} claimed")
+        for name, (_total, claimable, claimed) in ledger.room(tx, node.name).items()
+    )
+    held = tuple(sorted(str(one.owner) for one in ledger.list_allocations(tx, node=node.name)))
+    seen = (f"last heartbeat {short(tx.now - facts.last_heartbeat)} ago",) if facts else ("no agent has connected",)
+    sections = [
+        Section("Agent", seen),
+        Section("No new jobs because", blocks),
+        Section("Room", room),
+        Section("Jobs", held),
+    ]
+    steps = (f"rmctl uncordon {node.name}",) if node.spec.cordoned else (f"rmctl describe {node.ref}",)
+    return [*sections, _conditions(node)], steps
+
+
+def _pool(tx: Tx, pool: Stored) -> tuple[list[Section], tuple[str, ...]]:
+    members = [one for one in resources.list_all(tx, "node") if one.spec.pool == pool.name]
+    jobs = [
+        one for one in resources.list_all(tx, "job") if one.spec.pool == pool.name and one.status.phase == "pending"
+    ]
+    sections = [
+        Section("Nodes", tuple(_child(one) for one in members)),
+        Section("Jobs that wait", tuple(_child(one) for one in jobs)),
+        _conditions(pool),
+    ]
+    if jobs:
+        return sections, (f"rmctl why {jobs[0].ref}",)
+    if not members:
+        return sections, (f"rmctl node join NAME --pool {pool.name}",)
+    return sections, (f"rmctl describe {pool.ref}",)
+
+
+def _nothing(_tx: Tx, resource: Stored) -> tuple[list[Section], tuple[str, ...]]:
+    return [_conditions(resource)], (f"rmctl describe {resource.ref}",)
+
+
+BY_KIND: Mapping[str, Callable[[Tx, Stored], tuple[list[Section], tuple[str, ...]]]] = {
+    "job": _job,
+    "bundle": _bundle,
+    "node": _node,
+    "pool": _pool,
+}
+
+
+def _conditions(resource: Stored) -> Section:
+    """All but a plain Ready, which the sentence has said."""
+    rows = tuple(
+        (one.type, one.status, one.reason, one.message)
+        for one in resource.status.conditions
+        if one.type != "Ready" or one.status != "True"
+    )
+    return Section("Conditions", rows)
+
+
+def _child(resource: Stored) -> tuple[str, ...]:
+    ready = conditions.find(resource.status.conditions, "Ready")
+    if ready is None:
+        return (str(resource.ref), "Unknown", "-", "")
+    fresh = ready.observed_generation >= resource.generation
+    return (str(resource.ref), ready.status if fresh else "Unknown", ready.reason, ready.message)
+
+
+def _open_effects(tx: Tx, resource: Stored) -> list[Section]:
+    rows = []
+    for one in effects.open_of(tx, resource.uid):
+        due = f"again in {short(one.available_at - tx.now)}" if one.available_at > tx.now else "now"
+        rows.append((one.kind, one.state, counted(one.attempts, "attempt", "attempts"), due, one.error or one.target))
+    return [Section("Effects under way", tuple(rows))]
+
+
+def _recent(tx: Tx, resource: Stored) -> list[Section]:
+    rows = tuple(
+        (
+            short(tx.now - one.last_at),
+            one.severity,
+            one.type,
+            one.message + (f" (×{one.count})" if one.count > 1 else ""),
+        )
+        for one in events.list_for(tx, uid=resource.uid, limit=EVENTS)
+    )
+    return [Section("Events (newest first)", rows)]
+
+
+def _exit(instance: Instance) -> tuple[str, ...]:
+    how = f"signal {instance.signal}" if instance.signal is not None else f"exit {instance.code}"
+    if instance.code is None and instance.signal is None:
+        how = "ended, nobody saw how"
+    reason = f": {instance.reason}" if instance.reason else ""
+    return (
+        rfc3339(float(int(instance.at))),
+        f"attempt {instance.attempt}",
+        f"{instance.ran_seconds:.1f} s",
+        instance.node,
+        how + reason,
+    )
+
+
+def _newest(instance: Instance) -> float:
+    return -instance.at
+
+
+def _last_words(tx: Tx, job: Stored) -> Section:
+    tail = chosen(nodes.list_log_tails(tx, job.uid), previous=False)
+    lines = tail.text.decode("utf-8", "replace").splitlines()[-LAST_WORDS:] if tail else []
+    return Section(f"Last words of attempt {tail.attempt if tail else 0}", tuple(f"| {text}" for text in lines))
+
+
+def _amount(name: str, value: int) -> str:
+    return f"{value / 1000:g} vcpu" if name == "vcpu" else f"{value} MiB" if name == "memory" else str(value)
