@@ -1,1 +1,1 @@
-"""rmctl on the command line: one verb a module."""
+"""rmctl on the command line: one verb a module, loaded when it is called."""

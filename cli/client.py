@@ -1,0 +1,241 @@
+"""The way to the server: HTTP over a unix socket or TCP with the standard library alone; every failure is a CliError."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, RemoteDisconnected
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from cli import messages
+from cli.address import Address
+from cli.errors import Cause, ServerRefused, Unreachable
+from cli.terminal import safe, warn
+from resources.version import VERSION
+
+Document = dict[str, Any]
+CONNECT_SECONDS = 2.5
+ANSWER_SECONDS = 60.0
+TLS_RECORD = "\x15\x03"
+VERSION_HEADER = "Rmctl-Version"
+MERGE = "application/merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+
+
+class Access(NamedTuple):
+    """What a server behind TCP asks for."""
+
+    token: str | None = None
+    authority: str | None = None
+
+
+class UnixConnection(HTTPConnection):
+    """HTTP over a socket in the file system."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__("rmctl")
+        self.path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(CONNECT_SECONDS)
+        self.sock.connect(self.path)
+
+
+class Client:
+    """One kept connection for questions with one answer; streams open their own."""
+
+    def __init__(self, address: Address, access: Access = Access()) -> None:
+        self.address = address
+        self.access = access
+        self._kept: HTTPConnection | None = None
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> Document:
+        return self.send("GET", path, query=query)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        query: Mapping[str, str] | None = None,
+        content_type: str = "application/json",
+    ) -> Document:
+        """The JSON answer. Raises ServerRefused or Unreachable."""
+        response = self._exchange(method, _target(path, query), body, content_type)
+        data = self._body(response)
+        found = self._json(data)
+        if response.status >= 400:
+            raise refusal(response.status, found)
+        return found
+
+    def text(self, path: str, query: Mapping[str, str] | None = None) -> str:
+        """A plain text answer."""
+        response = self._exchange("GET", _target(path, query), None, "application/json")
+        data = self._body(response)
+        if response.status >= 400:
+            raise refusal(response.status, self._json(data))
+        return data.decode("utf-8", "backslashreplace")
+
+    def stream(self, path: str, query: Mapping[str, str], *, timeout: float | None = None) -> Iterator[bytes]:
+        """The lines of an answer that goes on. Raises TimeoutError when none comes for `timeout` seconds, Unreachable
+        when the connection breaks; ends when the server ends it."""
+        connection = self._connect()
+        try:
+            response = self._ask(connection, "GET", _target(path, query), None, "application/json")
+            if response.status >= 400:
+                raise refusal(response.status, self._json(self._body(response)))
+            yield from self._stream_lines(connection, response, timeout)
+        finally:
+            connection.close()
+
+    def close(self) -> None:
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
+
+    def _stream_lines(self, connection: HTTPConnection, response: HTTPResponse, timeout: float | None) -> Iterator[bytes]:
+        if connection.sock is not None:
+            connection.sock.settimeout(timeout)
+        while True:
+            try:
+                line = response.readline()
+            except TimeoutError:
+                raise
+            except (OSError, HTTPException) as error:
+                raise Unreachable(messages.LOST.format(address=self.address, why=_why(error))) from None
+            if not line:
+                return
+            yield line
+
+    def _exchange(self, method: str, target: str, body: object, content_type: str) -> HTTPResponse:
+        """On the kept connection; one that the server has closed meanwhile is opened again before anything is sent twice."""
+        fresh = self._kept is None
+        connection = self._kept or self._connect()
+        self._kept = connection
+        try:
+            return self._ask(connection, method, target, body, content_type)
+        except _Stale:
+            self.close()
+            if fresh or method != "GET":
+                raise Unreachable(messages.LOST.format(address=self.address, why="it was closed")) from None
+            self._kept = self._connect()
+            return self._ask(self._kept, method, target, body, content_type)
+
+    def _connect(self) -> HTTPConnection:
+        scheme, host, port = self.address
+        connection: HTTPConnection
+        if scheme == "unix":
+            connection = UnixConnection(host)
+        elif scheme == "https":
+            context = ssl.create_default_context(cafile=self.access.authority)
+            connection = HTTPSConnection(host.strip("[]"), port, timeout=CONNECT_SECONDS, context=context)
+        else:
+            connection = HTTPConnection(host.strip("[]"), port, timeout=CONNECT_SECONDS)
+        try:
+            connection.connect()
+        except ssl.SSLCertVerificationError as error:
+            raise Unreachable(messages.UNREACHABLE.format(address=self.address, why=error.verify_message)) from None
+        except ssl.SSLError as error:
+            text = messages.NOT_TLS.format(address=self.address) if "WRONG_VERSION" in str(error) else _why(error)
+            raise Unreachable(text) from None
+        except OSError as error:
+            why = messages.UNREACHABLE.format(address=self.address, why=_why(error))
+            raise Unreachable(why, hint=messages.START_HINT if self.address.is_local else "") from None
+        if connection.sock is not None:
+            connection.sock.settimeout(ANSWER_SECONDS)
+        return connection
+
+    def _ask(
+        self, connection: HTTPConnection, method: str, target: str, body: object, content_type: str
+    ) -> HTTPResponse:
+        headers = {"Accept": "application/json", "User-Agent": f"rmctl/{VERSION}"}
+        data = None if body is None else json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
+        if data is not None:
+            headers["Content-Type"] = content_type
+        if self.access.token:
+            headers["Authorization"] = f"Bearer {self.access.token}"
+        try:
+            connection.request(method, target, data, headers)
+            response = connection.getresponse()
+        except (RemoteDisconnected, BrokenPipeError, ConnectionResetError) as error:
+            raise _Stale(str(error)) from None
+        except TimeoutError:
+            raise Unreachable(
+                messages.UNREACHABLE.format(address=self.address, why=f"no answer within {ANSWER_SECONDS:g} s")
+            ) from None
+        except HTTPException as error:
+            raise self._stranger(error) from None
+        except OSError as error:
+            raise Unreachable(messages.LOST.format(address=self.address, why=_why(error))) from None
+        self._check(response)
+        return response
+
+    def _stranger(self, error: HTTPException) -> Unreachable:
+        if TLS_RECORD in str(error):
+            return Unreachable(messages.NO_TLS.format(address=self.address))
+        why = safe(str(error))[:60] or type(error).__name__
+        return Unreachable(messages.NOT_RMCTL.format(address=self.address, why=f"it does not speak HTTP ({why})"))
+
+    def _check(self, response: HTTPResponse) -> None:
+        """Warnings of the server go to stderr; a server of another major version is not spoken to."""
+        for text in response.headers.get_all("Warning") or ():
+            warn(text.partition('"')[2].rstrip('"').replace('\\"', '"') or text)
+        server = response.headers.get(VERSION_HEADER)
+        if server is not None and _line(server) != _line(VERSION):
+            raise Unreachable(messages.SKEW.format(address=self.address, server=server, client=VERSION))
+
+    def _body(self, response: HTTPResponse) -> bytes:
+        try:
+            return response.read()
+        except (OSError, HTTPException) as error:
+            raise Unreachable(messages.LOST.format(address=self.address, why=_why(error))) from None
+
+    def _json(self, data: bytes) -> Document:
+        try:
+            found = json.loads(data or b"{}")
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            raise Unreachable(messages.NOT_RMCTL.format(address=self.address, why="the answer is no JSON object"))
+        return found
+
+
+class _Stale(Exception):
+    """The other side closed the connection before it answered."""
+
+
+def refusal(code: int, status: Document) -> ServerRefused:
+    """What a Status object says."""
+    details = status.get("details") or {}
+    causes = [
+        Cause(str(cause.get("field") or ""), str(cause.get("message") or ""), cause.get("document"))
+        for cause in details.get("causes") or ()
+    ]
+    message = str(status.get("message") or f"the server answered {code}")
+    return ServerRefused(code, str(status.get("reason") or ""), message, causes, hint=str(details.get("hint") or ""))
+
+
+def _target(path: str, query: Mapping[str, str] | None) -> str:
+    return f"{path}?{urlencode(query)}" if query else path
+
+
+def _line(version: str) -> str:
+    """The part of a version that must agree: the major, and below 1 the minor too."""
+    major, _, rest = version.partition(".")
+    return f"0.{rest.partition('.')[0]}" if major == "0" else major
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return f"no answer within {CONNECT_SECONDS:g} s"
+    if isinstance(error, socket.gaierror):
+        return "no such host"
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno).lower()
+    return safe(str(error)) or type(error).__name__

@@ -1,0 +1,82 @@
+"""`rmctl delete`: asks for the end of resources, and waits until they are gone."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from cli import paths
+from cli.durations import seconds
+from cli.errors import ServerRefused, UsageProblem
+from cli.goals import Gone
+from cli.manifests import load
+from cli.output import emit_json, emit_yaml
+from cli.session import Session
+from cli.targets import Target, named, wire_name
+from cli.terminal import out
+from cli.waiting import DEFAULT_SECONDS, await_goal
+
+NOT_FOUND = 404
+
+
+def delete(
+    context: typer.Context,
+    what: Annotated[list[str] | None, typer.Argument(metavar="[KIND NAME...]", help="KIND NAME... or KIND/NAME...")] = None,
+    files: Annotated[list[str] | None, typer.Option("-f", "--filename", help="what these files describe")] = None,
+    recursive: Annotated[bool, typer.Option("-R", "--recursive", help="directories below directories too")] = False,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="return when they are gone")] = True,
+    timeout: Annotated[float, typer.Option(parser=seconds, metavar="DURATION", help="10m unless given")] = DEFAULT_SECONDS,
+    ignore_not_found: Annotated[bool, typer.Option(help="what is not there is no error")] = False,
+    uid: Annotated[str, typer.Option(help="only if it is still this one")] = "",
+) -> int:
+    """End what runs, then remove it. Names only: there is no way to delete everything at once."""
+    session: Session = context.obj
+    form = session.output("json", "yaml", "name")
+    targets = _targets(session, what or [], files or [], recursive)
+    if uid and len(targets) != 1:
+        raise UsageProblem("--uid goes with one resource")
+    asked, missing = _asked(session, targets, uid)
+    if wait and asked:
+        await_goal(session, asked, Gone(), timeout)
+    outcome = "deleted" if wait else "is being deleted"
+    if form in ("json", "yaml"):
+        items = [{"kind": target.kind.name, "name": target.name, "outcome": outcome} for target in asked]
+        if not missing or ignore_not_found:
+            (emit_json if form == "json" else emit_yaml)({"items": items})
+    else:
+        for target in asked:
+            out(str(target) if form == "name" else f"{target} {outcome}")
+    if missing and not ignore_not_found:
+        raise missing[0]
+    return 0
+
+
+def _targets(session: Session, what: list[str], files: list[str], recursive: bool) -> list[Target]:
+    if bool(what) == bool(files):
+        raise UsageProblem("name what to delete: KIND NAME, KIND/NAME or -f FILE", hint="rmctl delete --help")
+    if what:
+        return named(what, session.kind)
+    found = []
+    for manifest in load(files, recursive=recursive):
+        kind = session.kind(manifest.kind)
+        found.append(Target(kind, wire_name(kind, manifest.name), manifest.project))
+    return found[::-1]
+
+
+def _asked(session: Session, targets: list[Target], uid: str) -> tuple[list[Target], list[ServerRefused]]:
+    """Those that were there and are asked to go, and the refusals for those that were not. Other refusals are raised."""
+    body: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1"}
+    if uid:
+        body["preconditions"] = {"uid": uid}
+    asked, missing = [], []
+    for target in targets:
+        try:
+            session.client.send("DELETE", paths.item(target, target.project or session.project), body)
+        except ServerRefused as error:
+            if error.code != NOT_FOUND:
+                raise
+            missing.append(error)
+        else:
+            asked.append(target)
+    return asked, missing

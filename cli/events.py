@@ -1,0 +1,58 @@
+"""`rmctl events`: what happened, to one resource or to all, newest first."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Annotated
+
+import typer
+
+from cli.happenings import Event, event_lines, events_of
+from cli.output import emit, listed
+from cli.session import Session
+from cli.targets import Target, one
+from cli.terminal import out_lines, say
+from cli.views.wire import World
+
+POLL_SECONDS = 1.0
+
+
+def events(
+    context: typer.Context,
+    what: Annotated[list[str] | None, typer.Argument(metavar="[KIND NAME]", help="the same as --for")] = None,
+    whose: Annotated[str, typer.Option("--for", metavar="KIND/NAME", help="of this resource only")] = "",
+    watch: Annotated[bool, typer.Option("-w", "--watch", help="go on printing, until Ctrl-C")] = False,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="at most so many")] = 100,
+) -> int:
+    """Print events. With -w the newest comes last."""
+    session: Session = context.obj
+    form = session.output("json", "yaml", "jsonpath")
+    words = [whose] if whose else what or []
+    target = one(words, session.kind) if words else None
+    if watch:
+        return _follow(session, target, limit)
+    found = events_of(session, target, limit)
+    if form:
+        emit(listed(found), form)
+    elif found:
+        out_lines(event_lines(found, World(session.now()), whose=target is None))
+    else:
+        say(f"no events{f' for {target}' if target else ''}")
+    return 0
+
+
+def _follow(session: Session, target: Target | None, limit: int) -> int:
+    """Events have no revision of their own, so they are asked for again and again; what counts up is printed again."""
+    shown: dict[str, object] = {}
+    while True:
+        found = events_of(session, target, limit)
+        fresh = [event for event in reversed(found) if shown.get(_identity(event)) != event.get("count", 1)]
+        shown = {_identity(event): event.get("count", 1) for event in found}
+        out_lines(event_lines(fresh, World(session.now()), whose=target is None))
+        sys.stdout.flush()
+        time.sleep(POLL_SECONDS)
+
+
+def _identity(event: Event) -> str:
+    return str(event.get("id") or [event.get(key) for key in ("kind", "name", "type", "severity", "message")])

@@ -1,0 +1,36 @@
+"""Small writes that verbs make, each under the field manager that a bundle's own apply keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cli import paths
+from cli.client import MERGE
+from cli.output import emit, listed
+from cli.session import Session
+from cli.targets import Target
+from cli.terminal import out, say
+from cli.views.wire import Document
+
+MANAGER = "rmctl-verbs"
+
+
+def patch(session: Session, target: Target, spec: dict[str, Any]) -> Document:
+    """The object after a merge patch of its spec. Raises ServerRefused."""
+    path = paths.item(target, target.project or session.project)
+    query = {"fieldManager": MANAGER}
+    return session.client.send("PATCH", path, {"spec": spec}, query=query, content_type=MERGE)
+
+
+def patch_all(session: Session, targets: list[Target], spec: dict[str, Any], done: str, advice: str = "") -> int:
+    """Patches each, prints `KIND/NAME DONE`, and one line about what to do next."""
+    form = session.output("json", "yaml", "name")
+    found = [patch(session, target, spec) for target in targets]
+    if form:
+        emit(found[0] if len(found) == 1 else listed(found), form)
+        return 0
+    for target in targets:
+        out(f"{target} {done}")
+    if advice:
+        say(f"Next: {advice.format(target=targets[0], name=str(targets[0]).partition('/')[2])}")
+    return 0

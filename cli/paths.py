@@ -1,0 +1,25 @@
+"""The paths of the API: one collection a kind, namespaced where the kind lives in a project."""
+
+from __future__ import annotations
+
+from cli.kinds import KindName
+from cli.targets import Target
+
+ROOT = "/apis/rmctl/v1"
+BATCH = f"{ROOT}/batch"
+PLAN = f"{ROOT}/plan"
+EVENTS = f"{ROOT}/events"
+EFFECTS = f"{ROOT}/effects"
+QUEUE = f"{ROOT}/queue"
+TOKENS = f"{ROOT}/tokens"
+SERVER = f"{ROOT}/server"
+STOP = f"{ROOT}/server/stop"
+VERSION = "/version"
+
+
+def collection(kind: KindName, project: str) -> str:
+    return f"{ROOT}/namespaces/{project}/{kind.plural}" if kind.namespaced else f"{ROOT}/{kind.plural}"
+
+
+def item(target: Target, project: str) -> str:
+    return f"{collection(target.kind, project)}/{target.name}"

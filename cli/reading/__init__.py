@@ -1,0 +1,1 @@
+"""Strict readers: from bytes to values that know their line and column."""

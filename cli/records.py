@@ -1,0 +1,88 @@
+"""`get effects` and `get queue`: the records behind the resources."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cli import paths
+from cli.durations import age
+from cli.errors import UsageProblem
+from cli.fetching import one
+from cli.output import FORMATS, emit, listed
+from cli.session import Session
+from cli.tables import lines
+from cli.targets import named
+from cli.terminal import out_lines, say
+from cli.views.wire import World, metadata
+from resources.names import shown
+
+
+def show_records(session: Session, what: Sequence[str], form: str) -> int:
+    """`what` is the word for the records, then at most the resource they belong to."""
+    path = paths.QUEUE if what[0].lower() == "queue" else paths.EFFECTS
+    query = {}
+    if len(what) > 1:
+        owner = named(what[1:], session.kind)
+        if len(owner) != 1:
+            raise UsageProblem("the records of one resource at a time")
+        query["uid"] = str(metadata(one(session, owner[0])).get("uid", ""))
+    found = session.client.get(path, query).get("items", [])
+    if form and form not in ("wide", "name"):
+        emit(listed(found), form)
+        return 0
+    if form not in ("", "wide", *FORMATS) or form == "name":
+        raise UsageProblem("records have no names; -o json, yaml or jsonpath=…")
+    if not found:
+        say(f"no {what[0].lower()}")
+        return 0
+    around = World(session.now())
+    cells = _queue(found, around) if path == paths.QUEUE else _effects(found, around)
+    out_lines(lines(cells))
+    return 0
+
+
+def effect_cells(effect: dict[str, Any], around: World) -> tuple[str, ...]:
+    """Kind, state, clock, duration, key: a line of `describe`."""
+    started, ended = effect.get("startedAt") or effect.get("createdAt"), effect.get("completedAt")
+    begun, done = around.since(started), around.since(ended)
+    took = f"{max(0.0, begun - done) * 1000:.0f} ms" if begun is not None and done is not None else "-"
+    at = str(started or "-").partition("T")[2].partition(".")[0].rstrip("Z")
+    why = str(effect.get("error") or "")
+    return (str(effect.get("kind", "")), str(effect.get("state", "")), f"{at}Z" if at else "-", took, str(effect.get("key", "")), why)
+
+
+def _effects(found: Sequence[dict[str, Any]], around: World) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("OWNER", "EFFECT", "STATE", "ATTEMPTS", "AGE", "TARGET", "KEY", "ERROR")]
+    for effect in found:
+        since = around.since(effect.get("createdAt"))
+        rows.append(
+            (
+                _owner(effect.get("owner") or effect),
+                str(effect.get("kind") if "owner" in effect else effect.get("effect", effect.get("kind", ""))),
+                str(effect.get("state", "")),
+                str(effect.get("attempts", "")),
+                age(since) if since is not None else "-",
+                str(effect.get("target") or "-"),
+                str(effect.get("key", "")),
+                str(effect.get("error") or "-"),
+            )
+        )
+    return rows
+
+
+def _queue(found: Sequence[dict[str, Any]], around: World) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("KEY", "DUE", "ATTEMPTS", "CLAIMED", "ERROR")]
+    for entry in found:
+        due = around.since(entry.get("dueAt") or entry.get("availableAt"))
+        when = "-" if due is None else "now" if due >= 0 else f"in {age(-due)}"
+        claimed = str(entry.get("claimedBy") or ("yes" if entry.get("claimed") else "-"))
+        error = str(entry.get("lastError") or entry.get("error") or "-")
+        rows.append((_owner(entry), when, str(entry.get("attempts", "")), claimed, error))
+    return rows
+
+
+def _owner(entry: object) -> str:
+    if isinstance(entry, dict):
+        return shown(str(entry.get("kind", "")), str(entry.get("name", "")))
+    return str(entry)

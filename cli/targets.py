@@ -1,0 +1,124 @@
+"""What a verb is about: `KIND NAME` and `KIND/NAME` are the same everywhere, and a job may be written either way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from cli import messages
+from cli.errors import UsageProblem
+from cli.kinds import JOB, NODE, KindName
+from resources.names import ROLES, JobKey, job_key, label_problem, shown
+
+SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", re.ASCII)
+MAX_SUBDOMAIN = 253
+Finder = Callable[[str], KindName]
+
+
+class Target(NamedTuple):
+    """`name` is the wire name; empty means every one of the kind. `project` is empty for the session's own."""
+
+    kind: KindName
+    name: str = ""
+    project: str = ""
+
+    def __str__(self) -> str:
+        return shown(self.kind.name, self.name) if self.name else self.kind.plural
+
+
+def targets(words: Sequence[str], find: Finder) -> list[Target]:
+    """`KIND[,KIND]`, `KIND NAME…` or `KIND/NAME…`. Raises UsageProblem."""
+    if not words:
+        raise UsageProblem("a kind is needed, such as `bundles`, `job/NAME` or `resources`")
+    if "/" in words[0]:
+        return [_pair(word, find) for word in words]
+    kinds = [find(word) for word in words[0].split(",")]
+    names = words[1:]
+    if not names:
+        return [Target(kind) for kind in kinds]
+    if any("/" in name and name.partition("/")[0] == words[0] for name in names):
+        raise UsageProblem(f"{words[0]} {names[0]}: write KIND NAME or KIND/NAME, not both")
+    return [Target(kind, wire_name(kind, name)) for kind in kinds for name in names]
+
+
+def named(words: Sequence[str], find: Finder) -> list[Target]:
+    """As `targets`, and every one has a name."""
+    found = targets(words, find)
+    for target in found:
+        if not target.name:
+            raise UsageProblem(messages.NAME_NEEDED.format(kind=target.kind.name))
+    return found
+
+
+def one(words: Sequence[str], find: Finder) -> Target:
+    """Exactly one, by name."""
+    found = named(words, find)
+    if len(found) != 1:
+        raise UsageProblem("one resource at a time")
+    return found[0]
+
+
+def _pair(word: str, find: Finder) -> Target:
+    kind_word, slash, name = word.partition("/")
+    if not slash or not name:
+        raise UsageProblem(f'"{word}": write every one as KIND/NAME')
+    kind = find(kind_word)
+    return Target(kind, wire_name(kind, name))
+
+
+def wire_name(kind: KindName, name: str) -> str:
+    """The name as a path takes it, never encoded. Raises UsageProblem for a name that no resource can have."""
+    if kind.name == JOB.name:
+        key = job_key(name)
+        if key is None:
+            raise UsageProblem(messages.BAD_NAME.format(kind=kind.name, name=name, problem=messages.JOB_NAME))
+        return key.wire
+    problem = None
+    if "." not in name or not SUBDOMAIN.fullmatch(name) or ".." in name:
+        problem = label_problem(name)
+    elif len(name) > MAX_SUBDOMAIN:
+        problem = f"at most {MAX_SUBDOMAIN} characters"
+    if problem:
+        raise UsageProblem(messages.BAD_NAME.format(kind=kind.name, name=name, problem=problem))
+    return name
+
+
+def job_words(word: str, role: str | None) -> tuple[str, str, str]:
+    """Bundle, role and job of `B/R/J`, `B/J` or `B`, with `job/` in front or not; an empty job means the only one."""
+    parts = [part for part in word.split("/")] if "/" in word else word.split(".")
+    if len(parts) in (2, 4) and parts[0] in (JOB.name, JOB.plural, *JOB.short) and len(parts) == 4:
+        parts = parts[1:]
+    match parts:
+        case [bundle, found, job] if found in ROLES and role in (None, found):
+            key = JobKey(bundle, found, job)
+        case [bundle, job]:
+            key = JobKey(bundle, role or ROLES[0], job)
+        case [bundle]:
+            key = JobKey(bundle, role or ROLES[0], "")
+        case _:
+            raise UsageProblem(messages.BAD_NAME.format(kind="job", name=word, problem=messages.JOB_NAME))
+    if any(label_problem(part) for part in (key.bundle, key.job or "x")):
+        raise UsageProblem(messages.BAD_NAME.format(kind="job", name=word, problem=messages.JOB_NAME))
+    return key
+
+
+def jobs(words: Sequence[str]) -> list[Target]:
+    """`BUNDLE/ROLE/JOB…`, with `job/` in front or not, or the word `job` before them."""
+    rest = words[1:] if words and words[0] in (JOB.name, JOB.plural, *JOB.short) else words
+    if not rest:
+        raise UsageProblem(messages.NAME_NEEDED.format(kind=JOB.name))
+    return [Target(JOB, wire_name(JOB, _bare(JOB, word))) for word in rest]
+
+
+def nodes(words: Sequence[str]) -> list[Target]:
+    """`NODE…`, with `node/` in front or not, or the word `node` before them."""
+    first = words[0] if words else ""
+    rest = words[1:] if len(words) > 1 and first in (NODE.name, NODE.plural) else words
+    return [Target(NODE, wire_name(NODE, _bare(NODE, word))) for word in rest]
+
+
+def _bare(kind: KindName, word: str) -> str:
+    head, slash, tail = word.partition("/")
+    own = head in (kind.name, kind.plural, *kind.short)
+    return tail if slash and own and (kind.name != JOB.name or tail.count("/") == 2 or tail.count(".") == 2) else word

@@ -1,0 +1,141 @@
+"""Reading wire objects: conditions, ages and counts, whatever a server of another version leaves out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from resources.instants import instant
+from resources.names import shown
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class World:
+    """What a view may look at beside its object. `now` in unix seconds; `jobs` and `pools` as far as they were fetched."""
+
+    now: float
+    jobs: Sequence[Document] = field(default=())
+    pools: Sequence[Document] = field(default=())
+
+    def since(self, text: object) -> float | None:
+        """Seconds since an instant on the wire; None for what is none."""
+        at = moment(text)
+        return None if at is None else self.now - at
+
+    def of_bundle(self, bundle: str, project: str) -> list[Document]:
+        return [job for job in self.jobs if spec(job).get("bundle") == bundle and namespace(job) == project]
+
+    def fixed_tier(self, pool: str) -> str:
+        """The tier of a pool's registered nodes; empty when it is not known."""
+        found = next((one for one in self.pools if name(one) == pool), {})
+        tiers = spec(found).get("tiers") or ()
+        return next((str(tier.get("name")) for tier in tiers if tier.get("scaleOut") == "fixed"), "")
+
+
+class Row(NamedTuple):
+    """The two columns that a kind fills itself."""
+
+    where: str = "-"
+    detail: str = ""
+
+
+class Fact(NamedTuple):
+    """One cell of the grid in `describe`."""
+
+    label: str
+    text: str
+
+
+class Ready(NamedTuple):
+    """The Ready condition as people are told it: Unknown while the status is behind the spec."""
+
+    status: str = "Unknown"
+    reason: str = "-"
+    message: str = ""
+
+
+def spec(document: Document) -> Document:
+    return _mapping(document, "spec")
+
+
+def status(document: Document) -> Document:
+    return _mapping(document, "status")
+
+
+def metadata(document: Document) -> Document:
+    return _mapping(document, "metadata")
+
+
+def _mapping(document: Document, key: str) -> Document:
+    found = document.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def name(document: Document) -> str:
+    return str(metadata(document).get("name", ""))
+
+
+def namespace(document: Document) -> str:
+    return str(metadata(document).get("namespace", ""))
+
+
+def title(document: Document) -> str:
+    """`kind/name` for people."""
+    return shown(str(document.get("kind", "")), name(document))
+
+
+def moment(text: object) -> float | None:
+    """Unix seconds of an instant on the wire."""
+    try:
+        return instant(text)
+    except ValueError:
+        return None
+
+
+def conditions(document: Document) -> list[Document]:
+    found = status(document).get("conditions")
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def condition(document: Document, kind: str) -> Document:
+    """The one of that type; empty when it is absent."""
+    return next((one for one in conditions(document) if one.get("type") == kind), {})
+
+
+def holds(document: Document, kind: str) -> bool:
+    return condition(document, kind).get("status") == "True"
+
+
+def is_behind(document: Document) -> bool:
+    """Whether the status speaks of an older spec."""
+    generation = metadata(document).get("generation", 0)
+    observed = status(document).get("observedGeneration", 0)
+    return isinstance(generation, int) and isinstance(observed, int) and observed < generation
+
+
+def ready(document: Document) -> Ready:
+    found = condition(document, "Ready")
+    deleting = metadata(document).get("deletionTimestamp") is not None
+    reason, message = str(found.get("reason") or "-"), str(found.get("message") or "")
+    if deleting:
+        return Ready("False", "Deleting", message if reason == "Deleting" else "")
+    if not found or is_behind(document):
+        return Ready()
+    return Ready(str(found.get("status", "Unknown")), reason, message)
+
+
+def whole(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def number(value: object) -> str:
+    """Without a needless `.0`."""
+    return f"{round(value, 3):g}" if isinstance(value, int | float) and not isinstance(value, bool) else "0"
+
+
+def count(amount: int, noun: str, plural: str = "") -> str:
+    """`1 job`, `2 jobs`."""
+    return f"{amount} {noun}" if amount == 1 else f"{amount} {plural or noun + 's'}"
