@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from placement import Forbid, PoolPolicy, Shape, Spare, TierPolicy
-from placement.explain import summary, trace, tree, would_fit
 from placement.cascade import plan
+from placement.explain import summary, trace, tree, would_fit
 from tests.placement_worlds import a_claim, a_fleet, a_node, a_request, vcpu
 
 FLEET = a_fleet(
@@ -51,7 +51,11 @@ CASES = {
     "hello-again": (a_request("hello2/primary/web", 0.5, ports=("8101/tcp",)), FLEET, SPREAD),
     "backup-moves": (
         a_request(
-            "channel/backup/encode", 1, room=vcpu(1.5), forbid=CHANNEL_BACKUP, excluded={"node-c": "migrating from this node"}
+            "channel/backup/encode",
+            1,
+            room=vcpu(1.5),
+            forbid=CHANNEL_BACKUP,
+            excluded={"node-c": "migrating from this node"},
         ),
         FLEET,
         SPREAD,
