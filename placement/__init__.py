@@ -2,7 +2,6 @@
 
 from placement.amounts import NOTHING, Amounts
 from placement.answers import Answer, Placed, Plan, Provision, Ranked, TierOutcome, Unschedulable
-from placement.cascade import plan
 from placement.errors import InvalidRequest, PlacementError
 from placement.filters import Rejection
 from placement.fleet import FleetView
@@ -10,6 +9,7 @@ from placement.node import Claim, NodeView, Spare, claim_for, in_order
 from placement.policy import PoolPolicy, Shape, TierPolicy
 from placement.ranking import LEXICOGRAPHIC, WEIGHTED, Ranking, ranking_from
 from placement.request import Forbid, Request, capability_labels, spoken
+from placement.survey import plan
 
 __all__ = [
     "LEXICOGRAPHIC",

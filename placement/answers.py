@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from placement.filters import Rejection
@@ -66,6 +67,8 @@ class Plan:
     """What the filters kept in the tiers looked at: tiers in order, the best node first in each."""
     rejections: tuple[Rejection, ...] = ()
     """The nodes looked at and refused, by name, each under its first failing filter."""
+    refused: Mapping[str, int] = field(default_factory=dict)
+    """Refused nodes by printed reason, the most common first."""
     tiers: tuple[TierOutcome, ...] = ()
     levels: tuple[str, ...] = ()
 

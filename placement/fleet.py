@@ -1,7 +1,4 @@
-"""The fleet view: every node and claim of the server, kept up to date by its writer.
-
-Callers lock it.
-"""
+"""The fleet view: every node and claim of the server, kept up to date by its writer."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ _NOWHERE: Mapping[str, str] = {}
 
 
 class FleetView:
-    """Nodes by pool and claims by allocation.
+    """Nodes by pool and claims by allocation; callers guard it with a lock.
 
     Writes come in any order: a claim may precede its node and outlive it. The values inside are never changed in
     place, so a copy costs a few dictionaries and a plan made from one keeps what it saw.

@@ -21,10 +21,6 @@ def ordered(groups: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(groups.items(), key=lambda group: (-group[1], group[0])))
 
 
-def refused(rejections: Iterable[Rejection], nodes: int) -> str:
-    return refused_by(counts(rejections), nodes)
-
-
 def refused_by(groups: Mapping[str, int], nodes: int) -> str:
     """`no node fits (3 nodes): 2 × labels: gpu; 1 × cordoned`; at most five groups, the header counts all nodes."""
     told = list(ordered(groups).items())[:MOST_GROUPS]

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from placement.amounts import RESOURCES, Amounts, spell
 from placement.answers import Answer, Placed, Unschedulable
-from placement.cascade import plan
 from placement.filters import Rejection, refusal, refusals
 from placement.fleet import FleetView
 from placement.machines import misfit
@@ -18,6 +17,7 @@ from placement.node import Claim, NodeView
 from placement.policy import PoolPolicy, TierPolicy
 from placement.request import ANY_VALUE, CAPABILITY_PREFIX, Request, spoken
 from placement.scene import scene_of
+from placement.survey import plan
 
 MOST = 5
 TRIES = 8

@@ -7,15 +7,15 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from placement.answers import Answer, Placed, Plan, Provision, Unschedulable
-from placement.cascade import Seed, lenient, plan
+from placement.cascade import Seed, lenient
 from placement.filters import refusals
 from placement.fleet import FleetView
 from placement.levels import shares
-from placement.policy import PoolPolicy, TierPolicy
+from placement.policy import PoolPolicy
 from placement.ranking import Ranking
 from placement.request import Request
 from placement.scene import scene_of
-from placement.sentence import counts
+from placement.survey import STRAY, plan
 
 FIRST_RANKED = 10
 
@@ -114,7 +114,7 @@ def summary(done: Plan, ranking: Ranking) -> Summary:
         answer.node if isinstance(answer, Placed) else None,
         None if isinstance(answer, Unschedulable) else answer.tier,
         () if isinstance(answer, Unschedulable) else answer.violated,
-        counts(done.rejections),
+        dict(done.refused),
         tuple((entry.node, shares(ranking, entry.key)) for entry in done.ranked[:FIRST_RANKED]),
     )
 
@@ -123,7 +123,7 @@ def trace(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed 
     """Plan, and tell of every node of the pool what became of it: the ranked first, then the rest by name."""
     done = plan(request, fleet, policy, seed=seed)
     scenes = {tier.name: scene_of(request, fleet, tier) for tier in policy.tiers}
-    stray = scene_of(request, fleet, TierPolicy(name=""))
+    stray = scene_of(request, fleet, STRAY)
     kept = {entry.node: entry for entry in done.ranked}
     refused = {rejection.node: rejection for rejection in done.rejections}
     nodes = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from placement.trace import NodeTrace, TierTrace, Trace
 
 
@@ -39,6 +41,6 @@ def _machine(tier: TierTrace) -> str:
     return f"no: {tier.no_machine}" if tier.no_machine else "yes"
 
 
-def _columns(rows: list[tuple[str, ...]]) -> list[str]:
+def _columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
     return ["  " + "  ".join([*(f"{cell:{w}}" for cell, w in zip(row, widths, strict=False)), row[-1]]) for row in rows]

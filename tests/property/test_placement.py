@@ -7,7 +7,6 @@ from placement import Placed, Provision, Unschedulable, plan
 from placement.explain import Summary, sentence, summary, trace, would_fit
 from placement.filters import FILTERS
 from placement.scene import scene_of
-from placement.sentence import counts
 from tests.placement_brute import judge
 from tests.placement_random import World, sources
 
@@ -31,7 +30,7 @@ def plain(answer):
 def test_the_plan_is_the_one_of_the_plain_reading(source):
     world, request_ = source.world(), source.request()
     done = plan(request_, world.fleet(), world.policy)
-    refused = counts(done.rejections) if isinstance(done.answer, Unschedulable) else {}
+    refused = done.refused if isinstance(done.answer, Unschedulable) else {}
     assert (plain(done.answer), refused) == judge(world, request_)
 
 

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from placement import Forbid, PoolPolicy, Shape, Spare, TierPolicy
+from placement import Forbid, PoolPolicy, Shape, Spare, TierPolicy, plan
 from placement.explain import summary, trace, tree, would_fit
-from placement.cascade import plan
 from tests.placement_worlds import a_claim, a_fleet, a_node, a_request, vcpu
 
 FLEET = a_fleet(
