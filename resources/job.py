@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from resources.bundle import Flag
-from resources.frozen import Bool, Frozen, Instant, Int, Number, Text
+from resources.frozen import Bool, Count, Frozen, Instant, Int, Number, Text
 from resources.job_entry import Names, Requirements, Work
 from resources.resource import Resource, Spec, Status
 
@@ -37,7 +37,8 @@ class JobSpec(Work, Spec):
     job_name: Text
     template: Text | None = None
     requirements: Requirements
-    active: Bool = True
+    active: Bool = Field(default_factory=lambda given: given["start_mode"] == "auto")
+    """Unset, it follows `start_mode`; the verbs start and stop set it."""
     restarted_at: Instant | None = None
     start_date_time: Instant | None = None
     on_launch: Literal["avoidSpare", "allowSpare"] = "avoidSpare"
@@ -52,6 +53,8 @@ class JobSpec(Work, Spec):
     images: tuple[Text, ...] = ()
     placing_stopped: Bool = False
     """The bundle is broken: running instances stay, nothing is placed any more."""
+    history_generation: Count = 0
+    """Generation of the bundle. A higher one clears the restart history and a terminal verdict, and restarts nothing."""
 
 
 class LastExit(Frozen):
@@ -106,7 +109,12 @@ class JobStatus(Status):
     consecutive_failures: int = 0
     ever_ran: bool = False
     excluded_node: str | None = None
-    """Left out of the first placement after a failure there."""
+    """Left out of the first placement after a failure or a refusal there."""
+    excluded_reason: str | None = None
+    planned_at: Instant | None = None
+    """When a plan last found no place."""
+    history_generation: int = 0
+    """The `history_generation` of the spec that the restart history belongs to."""
     terminal: str | None = None
     """Why this job will not go on by itself: `Dropped`, `RestartCeiling`, `InvalidSpec`, with the words behind a colon."""
     extra: dict[str, Text] = Field(default_factory=dict)
