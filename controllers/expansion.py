@@ -76,7 +76,11 @@ def restarts(now: Iterable[tuple[JobKey, JobSpec]], wanted: Iterable[Expected]) 
 
 def _merged(entry: JobEntry, template: TemplateSpec | None) -> Document:
     """The entry over its template: fields of the entry win as wholes, env name by name."""
-    given = {} if template is None else template.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
+    given = (
+        {}
+        if template is None
+        else template.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
+    )
     own = entry.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
     document = {**given, **without(own, *RULES)}
     env = {**given.get("env", {}), **own.get("env", {})}

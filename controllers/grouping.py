@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 from resources.bundle import BundleSpec
 from resources.job_entry import JobEntry
@@ -12,7 +13,7 @@ from resources.validation import FieldError
 def groups(spec: BundleSpec) -> dict[str, frozenset[str]]:
     """Job name to all jobs that share its node, itself among them.
 
-    `coLocateWith` binds both sides and chains; `sameNodeDefault` makes one more chain of the entries that state neither rule.
+    `coLocateWith` binds both sides and chains; `sameNodeDefault` chains the entries that state neither rule.
     """
     members = {entry.job_name: frozenset({entry.job_name}) for entry in spec.jobs}
     for one, other in _bonds(spec):
@@ -64,7 +65,7 @@ def _bonds(spec: BundleSpec) -> Iterator[tuple[str, str]]:
             yield entry.job_name, other
     if spec.intra_replica_placement.same_node_default:
         free = [entry.job_name for entry in spec.jobs if not entry.co_locate_with and not entry.separate_from]
-        yield from zip(free, free[1:], strict=False)
+        yield from pairwise(free)
 
 
 def _chain(spec: BundleSpec, start: str, end: str) -> list[str]:

@@ -11,7 +11,7 @@ POLICY = {"essential", "on_runtime_failure", "max_restarts_per_hour"}
 
 
 def run_fingerprint(spec: JobSpec) -> str:
-    """Equal for specs that differ in nothing a running instance would feel. Defaults and spelled-out defaults are equal."""
+    """Equal for specs that differ in nothing a running instance would feel; a default spelled out is a default."""
     return fingerprint(
         {
             **spec.model_dump(mode="json", include=PROCESS),

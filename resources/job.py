@@ -107,6 +107,8 @@ class JobStatus(Status):
     plans: int = 0
     decision: str | None = None
     consecutive_failures: int = 0
+    owes_restart: bool = False
+    """The next start counts against the ceiling."""
     ever_ran: bool = False
     excluded_node: str | None = None
     """Left out of the first placement after a failure or a refusal there."""
