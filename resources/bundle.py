@@ -77,6 +77,10 @@ class Rollout(Frozen):
     phase: Literal["idle", "backup", "primary", "all", "stopped"] = "idle"
     updated: int = 0
     total: int = 0
+    since: Instant | None = None
+    """When the backup copy began to change."""
+    generation: int = 0
+    """The bundle's generation that is rolled out."""
 
 
 class Broken(Frozen):

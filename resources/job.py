@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from resources.bundle import Flag
-from resources.frozen import Bool, Frozen, Instant, Int, Number, Text
+from resources.frozen import Bool, Count, Frozen, Instant, Int, Number, Text
 from resources.job_entry import Names, Requirements, Work
 from resources.resource import Resource, Spec, Status
 
@@ -35,7 +35,8 @@ class JobSpec(Work, Spec):
     job_name: Text
     template: Text | None = None
     requirements: Requirements
-    active: Bool = True
+    active: Bool = Field(default_factory=lambda given: given["start_mode"] == "auto")
+    """Unset, it follows `start_mode`; the verbs start and stop set it."""
     restarted_at: Instant | None = None
     start_date_time: Instant | None = None
     on_launch: Literal["avoidSpare", "allowSpare"] = "avoidSpare"
@@ -50,6 +51,8 @@ class JobSpec(Work, Spec):
     images: tuple[Text, ...] = ()
     placing_stopped: Bool = False
     """The bundle is broken: running instances stay, nothing is placed any more."""
+    history_generation: Count = 0
+    """Generation of the bundle. A higher one clears the restart history and a terminal verdict, and restarts nothing."""
 
 
 class LastExit(Frozen):
@@ -102,9 +105,16 @@ class JobStatus(Status):
     plans: int = 0
     decision: str | None = None
     consecutive_failures: int = 0
+    owes_restart: bool = False
+    """The next start counts against the ceiling."""
     ever_ran: bool = False
     excluded_node: str | None = None
-    """Left out of the first placement after a failure there."""
+    """Left out of the first placement after a failure or a refusal there."""
+    excluded_reason: str | None = None
+    planned_at: Instant | None = None
+    """When a plan last found no place."""
+    history_generation: int = 0
+    """The `history_generation` of the spec that the restart history belongs to."""
     terminal: str | None = None
     """Why this job will not go on by itself: `Dropped`, `RestartCeiling`, `InvalidSpec`, then the words."""
     extra: dict[str, Text] = Field(default_factory=dict)

@@ -71,6 +71,8 @@ class NodeStatus(Status):
     no_schedule: tuple[NoSchedule, ...] = ()
     silent_since: Instant | None = None
     lost_at: Instant | None = None
+    given_up: bool = False
+    """A person said that this lost node will not come back with what it ran."""
 
 
 class Node(Resource[NodeSpec, NodeStatus]):

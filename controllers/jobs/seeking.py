@@ -1,0 +1,248 @@
+"""A job without an instance: it rests for a reason that people are told, or looks for a place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from placement import FleetView, Placed, Request, plan
+from placement.trace import summary
+
+from controllers import placing
+from controllers.jobs import commands, ids, sentences
+from controllers.jobs.endings import with_last_exit
+from controllers.jobs.recovery import SPACING_SECONDS, without_instance
+from controllers.jobs.step import Step
+from controllers.runtime.decision import Decision, Facts, Release, Reserve
+from resources.allocation import Allocation
+from resources.conditions import Condition, condition
+from resources.event import Event
+from resources.job import JobSpec
+from resources.pool import Pool
+from resources.reference import Ref
+
+TICK_SECONDS = 30.0
+"""How long a job waits for a change before it looks again by itself."""
+PRIMARY_SECONDS = 1.0
+"""How long a backup waits for the primary's first plan, should nobody wake it."""
+
+
+def rest_or_place(step: Step, facts: Facts) -> Decision:
+    step = with_last_exit(step)
+    resting = _resting(step)
+    if resting is not None:
+        return resting
+    due = step.status.next_start_at
+    if due is not None and due > step.now:
+        return _backoff(step, due)
+    pool = step.view.pool
+    if pool is None:
+        said = f"waits for a place: there is no pool {step.job.spec.pool}"
+        step = _pending(step.let_go())
+        return step.end(_no_fit(said), unfit=("NoPool", f"no pool {step.job.spec.pool}"), after=step.now + TICK_SECONDS)
+    if step.job.spec.requirements.required_gpu_capacity is not None:
+        said = "asks for a part of a GPU, and this version places none"
+        return _pending(step.let_go()).end(_no_fit(f"waits for a place: {said}"), unfit=("NoFit", said))
+    if _after_primary(step):
+        said = "waits until the primary copy has been looked after, to stay out of its way"
+        step = _pending(step.let_go())
+        return step.end(condition("Ready", False, "Starting", said), after=step.now + PRIMARY_SECONDS)
+    return _place(step, pool, facts)
+
+
+def _resting(step: Step) -> Decision | None:
+    """Given up, completed, dormant, stopped by its broken bundle, or too early."""
+    job, status, spec = step.job, step.status, step.job.spec
+    quiet = _emptied(step.let_go()).on(waiting_since=None)
+    if status.terminal is not None:
+        words, reason = sentences.words_of(status.terminal), sentences.reason_of(status.terminal)
+        cure = f"{words}. Mend the cause, then apply it or rmctl restart {sentences.bundle_of(job)}"
+        return quiet.on(phase="dropped").end(
+            condition("Ready", False, "Dropped", f"is given up: {words}"), stalled=(reason, cure)
+        )
+    if status.phase == "completed":
+        end = "exit 0" if status.last_exit is None else sentences.last_words(status.last_exit)
+        return quiet.on(phase="completed").end(condition("Ready", True, "Completed", f"completed: {end}"))
+    if not spec.active:
+        return quiet.on(phase="dormant", next_start_at=None, owes_restart=False).end(_dormant(step))
+    if spec.placing_stopped:
+        said = f"is not placed: {sentences.bundle_of(job)} is broken"
+        return quiet.on(phase="pending", next_start_at=None, owes_restart=False).end(
+            condition("Ready", False, "Broken", said)
+        )
+    begin = spec.start_date_time
+    lead = 0.0 if step.view.pool is None else step.view.pool.spec.lead_seconds
+    if begin is not None and step.now < begin - lead:
+        said = f"is scheduled to start at {sentences.clock(begin)}"
+        return quiet.on(phase="scheduled").end(condition("Ready", False, "Scheduled", said), after=begin - lead)
+    return None
+
+
+def _backoff(step: Step, due: float) -> Decision:
+    """The room of the last instance is kept for the next start, unless its node is silent or refused the start."""
+    kept = [claim for claim in step.held if not step.view.node(claim.node).silent and not _refused(step)]
+    over = tuple(Release(claim.id) for claim in step.held if claim not in kept)
+    node = kept[0].node if kept else None
+    step = _emptied(step.plus(claims=over)).on(phase="backoff", node=node, waiting_since=None)
+    looping = step.status.consecutive_failures > 1 and not _refused(step)
+    reason = "Starting" if _refused(step) else "CrashLooping" if looping else "Recovering"
+    ready = condition("Ready", False, reason, sentences.waiting_for_start(step.job, step.status))
+    return step.end(ready, room=None if node is None else f"{node}, room held until the start", after=due)
+
+
+def _place(step: Step, pool: Pool, facts: Facts) -> Decision:
+    """Ask the placer on the view less the room that this decision gives back."""
+    fleet = step.view.fleet
+    if step.held:
+        fleet = fleet.copy()
+        for claim in step.held:
+            fleet.drop_claim(claim.id)
+    request = _request(step, fleet, facts.excluded)
+    policy = placing.policy_of(pool.spec)
+    made = plan(request, fleet, policy, seed=facts.seed)
+    payload = summary(made, policy.ranking).to_dict()
+    if isinstance(made.answer, Placed):
+        return _placed(step, pool, made.answer, payload)
+    return _nowhere(step, payload)
+
+
+def _request(step: Step, fleet: FleetView, races: Mapping[str, str]) -> Request:
+    status = step.status
+    own = {} if status.excluded_node is None else {status.excluded_node: status.excluded_reason or sentences.RECOVERING}
+    again = frozenset(own) if status.excluded_reason == sentences.RECOVERING else frozenset()
+    return placing.request_for(
+        step.job.ref,
+        step.job.spec,
+        [sibling.mate for sibling in step.view.siblings],
+        fleet,
+        ever_ran=status.ever_ran,
+        excluded={**own, **races},
+        second_chance=again - races.keys(),
+    )
+
+
+def _placed(step: Step, pool: Pool, answer: Placed, payload: Mapping[str, object]) -> Decision:
+    """Claim the room and order the start, in one decision."""
+    job, spec, status = step.job, step.job.spec, step.status
+    instance = ids.InstanceId(job.uid, status.run_generation, status.attempt)
+    claim = _claim(job.ref, spec, str(instance), job.uid, answer.node, [s.mate for s in step.view.siblings])
+    node = step.view.fleet.node(answer.node)
+    restarts = status.restarts
+    if status.owes_restart:
+        restarts = restarts.model_copy(update={"at": (*restarts.at, step.now)})
+    event = Event(
+        "PlacementDecision", f"{answer.node} of {payload['nodes']} nodes, tier {answer.tier}", payload=payload
+    )
+    step = step.let_go().on(
+        restarts=restarts,
+        owes_restart=False,
+        next_start_at=None,
+        excluded_node=None,
+        excluded_reason=None,
+        waiting_since=None,
+        planned_at=None,
+        plans=0,
+        node=answer.node,
+        tier=answer.tier,
+        zone=None if node is None else node.zone or None,
+        instance_id=str(instance),
+        instance_key=spec.role,
+    )
+    step = step.plus(claims=(Reserve(claim),), events=(event,), wake=_followers(step))
+    begin = spec.start_date_time
+    if begin is not None and begin > step.now:
+        ready = condition(
+            "Ready", False, "Scheduled", f"has its place on {answer.node} and starts at {sentences.clock(begin)}"
+        )
+        return step.on(phase="scheduled").end(ready, room=answer.node, after=begin)
+    effect = commands.start(job, instance, answer.node, pool)
+    ready = condition("Ready", False, "Starting", f"starts on {answer.node}")
+    return step.on(phase="starting").plus(effects=(effect,)).end(ready, room=answer.node)
+
+
+def _nowhere(step: Step, payload: Mapping[str, object]) -> Decision:
+    """An exclusion for a refused start holds for one plan: without another node, that one is asked again."""
+    sentence = str(payload["sentence"])
+    only_once = _refused(step) and step.status.excluded_node is not None
+    told = step.status.planned_at == step.now
+    step = _pending(step.let_go()).on(
+        plans=step.status.plans + (not told),
+        planned_at=step.now,
+        next_start_at=None,
+        excluded_node=None if only_once else step.status.excluded_node,
+        excluded_reason=None if only_once else step.status.excluded_reason,
+    )
+    if not told:
+        event = Event("PlacementFailed", "noCapacityInAnyPool", "Warning", payload)
+        step = step.plus(events=(event,), wake=_followers(step))
+    pool = step.job.spec.pool
+    return step.end(
+        _no_fit(f"waits for a place: {sentence}"),
+        unfit=("NoFit", sentence),
+        after=step.now + (SPACING_SECONDS[0] if only_once else TICK_SECONDS),
+        no_place_since=(pool, step.view.fleet.pool_revision(pool)),
+    )
+
+
+def _claim(ref: Ref, spec: JobSpec, instance: str, uid: str, node: str, mates: list[placing.Mate]) -> Allocation:
+    amounts = placing.amounts_of(spec)
+    return Allocation(
+        id=instance,
+        uid=uid,
+        owner=ref,
+        instance=instance,
+        pool=spec.pool,
+        node=node,
+        capacity_milli=amounts.capacity_milli,
+        cores=amounts.cores,
+        memory_mib=amounts.memory_mib,
+        ports=spec.requirements.required_host_ports,
+        exclusive=placing.exclusive(spec, mates),
+    )
+
+
+def _followers(step: Step) -> tuple[Ref, ...]:
+    """Who may look for a place now: the rest of a co-located group, and backups that waited for a primary."""
+    spec = step.job.spec
+    refs = []
+    for other in step.view.siblings:
+        theirs = other.mate.spec
+        grouped = theirs.role == spec.role and theirs.job_name in spec.co_locate_with
+        behind = spec.role == "primary" and theirs.role == "backup" and other.untried
+        if other.waits and (grouped or behind):
+            refs.append(other.ref)
+    return tuple(refs)
+
+
+def _after_primary(step: Step) -> bool:
+    """A backup that is to keep away from the primary looks second, once."""
+    spec = step.job.spec
+    if spec.role != "backup" or step.status.ever_ran or step.status.plans:
+        return False
+    if "forbid" not in (spec.forbid.same_node, spec.forbid.same_az, spec.forbid.same_cloud):
+        return False
+    return any(other.untried for other in step.view.siblings if other.mate.spec.role == "primary")
+
+
+def _pending(step: Step) -> Step:
+    since = step.status.waiting_since
+    return _emptied(step).on(phase="pending", waiting_since=step.now if since is None else since)
+
+
+def _emptied(step: Step) -> Step:
+    status = without_instance(step.status)
+    return step.on(**{name: getattr(status, name) for name in ("node", "tier", "zone", "address", "instance_key")}).on(
+        instance_id=None, pid=None, started_at=None, ready_at=None, ports=()
+    )
+
+
+def _refused(step: Step) -> bool:
+    return (step.status.excluded_reason or "").startswith(sentences.REFUSED)
+
+
+def _no_fit(message: str) -> Condition:
+    return condition("Ready", False, "NoFit", message)
+
+
+def _dormant(step: Step) -> Condition:
+    start = f"rmctl start {sentences.people(step.job)}"
+    return condition("Ready", True, "Dormant", f"is dormant until it is started: {start}")
