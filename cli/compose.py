@@ -104,6 +104,9 @@ class Server:
         for path in (self.http_socket, self.agents_socket):
             path.unlink(missing_ok=True)
 
+    def _ask_to_stop(self) -> None:
+        self._loop.call_soon_threadsafe(self._stopping.set)
+
     def _services(self, token: str) -> Services:
         settings = self._settings
         return Services(
@@ -117,7 +120,7 @@ class Server:
                 listeners=(f"unix:{self.http_socket}", *(f"http://{address}" for address in settings.http)),
                 agents=(f"unix:{self.agents_socket}", *settings.agents),
             ),
-            stop=lambda: self._loop.call_soon_threadsafe(self._stopping.set),
+            stop=self._ask_to_stop,
             ready=lambda: self._ready,
             token=self._environment.token,
             tokens={token: Caller("listener")} if token else {},

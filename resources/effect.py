@@ -54,6 +54,8 @@ class EffectRecord:
     started_at: float | None = None
     completed_at: float | None = None
     available_at: float = 0.0
+    cancelled: bool = False
+    """No longer wanted: observed if it was tried, and not applied any more."""
 
     @property
     def final(self) -> bool:

@@ -21,6 +21,7 @@ from store.tx import Tx
 
 LEASE_SECONDS = 120.0
 MAX_ERROR = 8192
+UNWANTED = "no longer wanted"
 UNSURE_SECONDS = 5.0
 """How long an indeterminate effect waits before it is observed again."""
 
@@ -51,6 +52,11 @@ _mine = update(table).where(
     table.c.token_hash == bindparam("b_hash"),
     table.c.lease_generation == bindparam("b_lease"),
     table.c.expires_at > bindparam("b_now"),
+    table.c.state.in_(("pending", "indeterminate")),
+)
+_unwant = update(table).where(
+    table.c.uid == bindparam("b_uid"),
+    table.c.key == bindparam("b_key"),
     table.c.state.in_(("pending", "indeterminate")),
 )
 _expire = update(table).where(table.c.token_hash.is_not(None)).values(expires_at=bindparam("now"))
@@ -103,6 +109,7 @@ def record(tx: Tx, owner: Resource[Any, Any], effect: Effect) -> EffectRecord:
             "attempts": 0,
             "created_at": tx.now,
             "available_at": tx.now,
+            "cancelled": 0,
             "lease_generation": 0,
         },
     )
@@ -183,8 +190,21 @@ def answer(tx: Tx, claim: EffectClaim, answer: Answer | Observation) -> EffectRe
 
 
 def cancel(tx: Tx, claim: EffectClaim) -> EffectRecord:
-    """An effect found absent while its owner is being deleted: it is not applied any more."""
-    return answer(tx, claim, Rejected("the resource is being deleted", code="cancelled"))
+    """An effect that did not happen and is no longer wanted."""
+    return answer(tx, claim, Rejected(UNWANTED, code="cancelled"))
+
+
+def unwant(tx: Tx, uid: str, key: str) -> None:
+    """An effect is no longer wanted: one never tried is rejected at once, one tried is observed first."""
+    found = find(tx, uid, key)
+    if found is None or found.final:
+        return
+    if found.attempts:
+        values: dict[str, Any] = {"cancelled": 1, "available_at": tx.now}
+    else:
+        values = {"cancelled": 1, "state": "rejected", "code": "cancelled", "error": UNWANTED, "completed_at": tx.now}
+    tx.write(_unwant, {"b_uid": uid, "b_key": key, **values})
+    tx.note(EffectDue(found.provider, tx.now))
 
 
 def let_go(tx: Tx, claim: EffectClaim, delay: float) -> None:
@@ -251,4 +271,5 @@ def _read(row: Row[Any]) -> EffectRecord:
         started_at=row.started_at,
         completed_at=row.completed_at,
         available_at=row.available_at,
+        cancelled=bool(row.cancelled),
     )

@@ -114,6 +114,7 @@ effects = Table(
     Column("started_at", Double),
     Column("completed_at", Double),
     Column("available_at", Double, nullable=False),
+    Column("cancelled", Integer, nullable=False),
     Column("lease_generation", BigInteger, nullable=False),
     Column("token_hash", Text),
     Column("expires_at", Double),

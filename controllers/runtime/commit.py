@@ -33,6 +33,8 @@ def commit(tx: Tx, claim: Claim, resource: Resource[Any, Any], decision: Decisio
                 ledger.release(tx, allocation)
             case Reserve(allocation=allocation_):
                 ledger.reserve(tx, allocation_)
+    for key in decision.cancel:
+        effects.unwant(tx, resource.uid, key)
     for effect in decision.effects:
         effects.record(tx, resource, effect)
     for child in decision.children:

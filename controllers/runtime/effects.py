@@ -137,13 +137,13 @@ class EffectWorkers:
     def _attempt(self, claim: EffectClaim) -> tuple[Answer, bool]:
         """The answer, and whether it was found rather than made. An effect tried before is observed first."""
         effect = claim.record
-        deleting = effect.kind in self._driver.creates and self._deleting(effect)
+        unwanted = effect.cancelled or (effect.kind in self._driver.creates and self._deleting(effect))
         if effect.attempts > 1:
             seen = self._observe(effect)
             if not isinstance(seen, Absent):
                 return seen, isinstance(seen, Applied)
-        if deleting:
-            return Rejected("the resource is being deleted", code="cancelled"), False
+        if unwanted:
+            return Rejected(effects.UNWANTED, code="cancelled"), False
         try:
             return self._driver.apply(effect), False
         except Exception as error:  # a driver that raises says nothing about what happened

@@ -99,6 +99,7 @@ def upgrade() -> None:
         sa.Column("started_at", sa.Double(), nullable=True),
         sa.Column("completed_at", sa.Double(), nullable=True),
         sa.Column("available_at", sa.Double(), nullable=False),
+        sa.Column("cancelled", sa.Integer(), nullable=False),
         sa.Column("lease_generation", sa.BigInteger(), nullable=False),
         sa.Column("token_hash", sa.Text(), nullable=True),
         sa.Column("expires_at", sa.Double(), nullable=True),
