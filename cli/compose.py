@@ -63,7 +63,7 @@ class Server:
         self._manager = Manager(
             self._store,
             self._environment,
-            {controller.kind: controller for controller in CONTROLLERS},
+            {kind_of(controller): controller for controller in CONTROLLERS},
             [AgentDriver(self._connections)],
             workers=settings.pass_workers,
             effect_workers=settings.effect_workers,
@@ -124,8 +124,8 @@ class Server:
             ready=lambda: self._ready,
             token=self._environment.token,
             tokens={token: Caller("listener")} if token else {},
-            explain=lambda tx, job: explain(tx, job, self._manager),
-            plan=lambda tx, bundle: preview(tx, bundle, self._manager),
+            explain=lambda tx, job: explain(tx, job, self._manager.fleet, self._manager.started_at),
+            plan=lambda tx, bundle: preview(tx, bundle, self._manager.fleet),
         )
 
 

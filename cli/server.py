@@ -8,16 +8,28 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from cli.address import data_folder
+
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 
 
-def run(*, data: Path, http: Sequence[str] = (), agents: Sequence[str] = (), config: Path | None = None) -> int:
+def run(
+    *,
+    data: Path | None,
+    store: str | None = None,
+    http: Sequence[str] = (),
+    agents: Sequence[str] = (),
+    config: Path | None = None,
+) -> int:
     """The exit code: 0 after a clean stop, 2 for settings, 5 for what the machine refuses."""
     from cli import compose, settings
     from resources.validation import Invalid
     from store.errors import Refused
 
     _log_to_stderr()
+    data = (data or data_folder()).absolute()
+    if store is not None:
+        return _refuse("--store: this version keeps its state in a folder (--data)", 2)
     problem = next(filter(None, map(_address_problem, (*http, *agents))), None) or _path_problem(data)
     if problem:
         return _refuse(problem, 2)

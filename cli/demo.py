@@ -1,0 +1,233 @@
+"""The demo: a server, three nodes and the examples, each brought to the state that its file expects."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import socket
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cli import paths
+from cli.address import parse_address
+from cli.apply import send
+from cli.demo_processes import NODES, Processes
+from cli.errors import CliError, Unreachable
+from cli.flags import Flags
+from cli.manifests import Manifest, load
+from cli.session import Session
+from cli.terminal import out, say
+
+EXAMPLES = Path(__file__).parent / "examples"
+EXPECT = "rmctl/expect"
+POLL_SECONDS = 0.1
+LIMIT_SECONDS = 120.0
+"""How long an example may take to reach what its file expects."""
+
+
+class Expectation(NamedTuple):
+    """`CONDITION[=STATUS][/REASON]`."""
+
+    type: str
+    status: str = "True"
+    reason: str = ""
+
+    def met(self, item: dict[str, Any]) -> bool:
+        generation = item["metadata"]["generation"]
+        found = next((c for c in item["status"].get("conditions", ()) if c["type"] == self.type), None)
+        current = found is not None and found["observedGeneration"] == generation
+        return bool(current and found["status"] == self.status and self.reason in ("", found["reason"]))
+
+    def __str__(self) -> str:
+        return f"{self.type}={self.status}" + (f"/{self.reason}" if self.reason else "")
+
+
+def expectation(text: str) -> Expectation:
+    head, _, reason = text.partition("/")
+    type_, _, status = head.partition("=")
+    return Expectation(type_, status or "True", reason)
+
+
+def run(*, once: bool = False, data: Path | None = None) -> int:
+    """0 when every example got where its file expects it, or Ctrl-C ended the demo; 1 when one did not."""
+    folder = (data or Path(".demo")).absolute()
+    parse_address(f"unix:{folder}/rmctl.sock")
+    _clear(folder)
+    listen = f"127.0.0.1:{_free_port()}"
+    processes = Processes(folder, listen, out)
+    session = Session(Flags(server=f"unix:{folder}/rmctl.sock"))
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupt)
+    try:
+        processes.start_server()
+        late = _play(session, processes)
+        if once:
+            _get_resources(session)
+            return 1 if late else 0
+        _say_what_to_try(listen, folder)
+        _follow(session)
+    except KeyboardInterrupt:
+        say("stopping everything that this started")
+        return 0
+    finally:
+        processes.stop()
+    return 0
+
+
+def _play(session: Session, processes: Processes) -> list[str]:
+    """Apply the examples in the order of their names; returns what is not as expected."""
+    late = []
+    for path in sorted(EXAMPLES.glob("*.yaml")):
+        manifests = load([str(path)])
+        send(session, manifests, dry_run=False)
+        if path.name.startswith("00-"):
+            for plan in NODES:
+                token = session.client.send("POST", paths.TOKENS, {"node": plan.name, "pool": "local"})["token"]
+                processes.start_agent(plan, token)
+            out("")
+        late += _reach(session, manifests)
+    return late
+
+
+def _reach(session: Session, manifests: Sequence[Manifest]) -> list[str]:
+    late = []
+    for manifest in manifests:
+        wanted = manifest.metadata.get("annotations", {}).get(EXPECT)
+        if wanted is None:
+            continue
+        item = _wait(session, manifest, expectation(wanted))
+        if manifest.kind == "bundle":
+            out(_line(session, item))
+        if not expectation(wanted).met(item):
+            late.append(manifest.name)
+            say(f"{manifest.kind}/{manifest.name} is not {expectation(wanted)}")
+    return late
+
+
+def _wait(session: Session, manifest: Manifest, wanted: Expectation) -> dict[str, Any]:
+    end = time.monotonic() + LIMIT_SECONDS
+    while True:
+        item = _fetch(session, paths.one(session.kind(manifest.kind), manifest.name, session.project))
+        if item is not None and (wanted.met(item) or time.monotonic() > end):
+            return item
+        time.sleep(POLL_SECONDS)
+
+
+def _fetch(session: Session, path: str) -> dict[str, Any] | None:
+    """None while the server is being started again."""
+    try:
+        return session.client.get(path)
+    except Unreachable:
+        session.client.close()
+        return None
+
+
+def _line(session: Session, item: dict[str, Any]) -> str:
+    """How one example stands, in a line."""
+    name = item["metadata"]["name"]
+    jobs = [job for job in _jobs(session) if job["metadata"]["labels"].get("rmctl/bundle") == name]
+    ready = next((c for c in item["status"]["conditions"] if c["type"] == "Ready"), {})
+    if ready.get("reason") == "Dormant":
+        return f"{name:<11}dormant until you start it"
+    if ready.get("status") != "True":
+        told = (c["message"] for job in jobs for c in job["status"]["conditions"] if c["type"] == "Unschedulable")
+        return f"{name:<11}waits   {next(told, ready.get('message', ''))}"
+    served = [line for job in jobs if (line := _served(job))]
+    both = len(served) > 1
+    shown = [f"{address} ({role})" if both else address for address, role in served]
+    crashes = sum(job["status"].get("restarts", {}).get("failed", 0) for job in jobs)
+    tail = "  ".join(shown) or (f"after {crashes} crashes" if crashes else "")
+    return f"{name:<11}runs    {tail}".rstrip()
+
+
+def _served(job: dict[str, Any]) -> tuple[str, str] | None:
+    status = job["status"]
+    ports = [port.partition("/")[0] for port in status.get("ports", ()) if port.endswith("/tcp")]
+    if not ports or not status.get("address"):
+        return None
+    return f"http://{status['address']}:{ports[0]}/", job["spec"]["role"]
+
+
+def _jobs(session: Session) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = session.client.get(paths.every(session.kind("job"), session.project))["items"]
+    return found
+
+
+def _get_resources(session: Session) -> None:
+    from cli.running import call
+
+    out("")
+    call("get", ["resources"], session)
+
+
+def _say_what_to_try(listen: str, folder: Path) -> None:
+    out("")
+    out(f"api     http://{listen}/apis/rmctl/v1  (header: Authorization: Bearer $(cat {folder.name}/http-token))")
+    out('try     alias rmctl="$PWD/dev rmctl"')
+    out("        rmctl why job/ultra-hd/primary/encode")
+    out("        kill -9 $(rmctl get job/hello/primary/web -o jsonpath={.status.pid})")
+    out("        kill -9 $(rmctl server status -o jsonpath={.pid})")
+    out("Following events. Ctrl-C stops everything this started.")
+
+
+def _follow(session: Session) -> None:
+    """Events as they come, over restarts of the server, until Ctrl-C."""
+    from cli.running import call
+
+    while True:
+        try:
+            call("events", ["-w"], session)
+        except CliError as error:
+            say(str(error))
+        time.sleep(POLL_SECONDS)
+
+
+def _clear(folder: Path) -> None:
+    """Remove what an earlier demo left, its jobs first. Raises CliError when one runs here now."""
+    from agent.leftovers import end_all
+
+    if not folder.exists():
+        folder.mkdir(mode=0o700, parents=True)
+        return
+    known = {"lock", "state.db", "agents", "rmctl.sock", "agents.sock", "http-token", "server.log"}
+    if any(folder.iterdir()) and not (folder / "lock").exists():
+        raise CliError(f"{folder} is no demo's folder: choose another one with --data")
+    if _held(folder / "lock"):
+        raise CliError(f"a demo runs in {folder} already", hint="end it with Ctrl-C first")
+    for plan in NODES:
+        end_all(folder / "agents" / plan.name)
+    for path in folder.iterdir():
+        if path.name in known or path.suffix in (".log", ".db-wal", ".db-shm") or path.name.startswith("state.db"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _held(lock: Path) -> bool:
+    import fcntl
+
+    if not lock.exists():
+        return False
+    with lock.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _free_port() -> int:
+    """7077 where it is free, else any."""
+    for port in (7077, 0):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return int(probe.getsockname()[1])
+    raise CliError("no free port on 127.0.0.1")
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,102 @@
+"""Questions to the placer outside a pass: why a job waits and what would help, and where a bundle's jobs would go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from controllers.expansion import BUNDLE_LABEL, Expected, expand, template_names
+from controllers.placing import Mate, owner_of, policy_of, request_for
+from controllers.runtime.fleet import Fleet
+from controllers.runtime.reader import SnapshotReader
+from placement import FleetView, Placed, claim_for, plan
+from placement.explain import Suggestion, Trace, sentence, trace, would_fit
+from resources.bundle import Bundle
+from resources.job import Job
+from resources.pool import Pool
+from resources.reference import Ref
+from resources.template import Template
+from store.tx import Tx
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """`nodes` are (node, every refusal or verdict); `would_fit` holds only what the placer confirmed."""
+
+    sentence: str
+    nodes: tuple[tuple[str, str], ...]
+    would_fit: tuple[str, ...]
+    chosen: str | None = None
+
+
+@dataclass(frozen=True)
+class Preview:
+    """Where one job would go now; `node` None: nowhere."""
+
+    job: str
+    node: str | None
+    tier: str | None
+    sentence: str
+
+
+def explain(tx: Tx, job: Job, fleet: Fleet, server_started_at: float) -> Explanation | None:
+    """How the placer answers for this job now; its own claims are taken out of the view. None without a pool."""
+    with fleet.planning():
+        reader = SnapshotReader(tx, fleet, server_started_at)
+        pool = reader.find(Ref("pool", job.spec.pool))
+        if not isinstance(pool, Pool):
+            return None
+        view = fleet.view.copy()
+        for allocation in reader.allocations(uid=job.uid):
+            view.drop_claim(allocation.id)
+        mates = [
+            Mate(other.ref, other.spec)
+            for other in reader.by_label("job", BUNDLE_LABEL, job.spec.bundle, job.project)
+            if other.uid != job.uid
+        ]
+    excluded = {job.status.excluded_node: job.status.excluded_reason or ""} if job.status.excluded_node else {}
+    request = request_for(job.ref, job.spec, mates, view, ever_ran=job.status.ever_ran, excluded=excluded)
+    policy = policy_of(pool.spec)
+    told = trace(request, view, policy)
+    help_ = would_fit(request, view, policy) if told.outcome == "unschedulable" else ()
+    return Explanation(told.sentence, _nodes(told), tuple(map(_suggested, help_)))
+
+
+def _nodes(told: Trace) -> tuple[tuple[str, str], ...]:
+    return tuple((node.node, "; ".join(node.refusals) or node.verdict) for node in told.nodes)
+
+
+def _suggested(suggestion: Suggestion) -> str:
+    return f"{suggestion.text}: {suggestion.command}" if suggestion.command else suggestion.text
+
+
+def preview(tx: Tx, bundle: Bundle, fleet: Fleet) -> tuple[Preview, ...]:
+    """One after the other, each taking its room, on a copy of the view; jobs that have a place keep it."""
+    reader = SnapshotReader(tx, fleet, 0.0)
+    named = (reader.find(Ref("template", name, bundle.project)) for name in template_names(bundle.spec))
+    templates = {template.name: template.spec for template in named if isinstance(template, Template)}
+    with fleet.planning():
+        view = fleet.view.copy()
+    expected = expand(bundle.name, bundle.spec, templates)
+    return tuple(_placed(reader, bundle, made, expected, view) for made in expected if made.spec.active)
+
+
+def _placed(
+    reader: SnapshotReader, bundle: Bundle, made: Expected, expected: tuple[Expected, ...], view: FleetView
+) -> Preview:
+    ref = Ref("job", made.key.wire, bundle.project)
+    held = view.nodes_of(owner_of(ref))
+    if held:
+        node = view.node(held[0])
+        return Preview(made.key.people, held[0], node.tier if node else None, f"runs on {held[0]}")
+    pool = reader.find(Ref("pool", made.spec.pool))
+    if not isinstance(pool, Pool):
+        return Preview(made.key.people, None, None, f"there is no pool {made.spec.pool}")
+    others = [Mate(Ref("job", o.key.wire, bundle.project), o.spec) for o in expected if o.key != made.key]
+    request = request_for(ref, made.spec, others, view)
+    done = plan(request, view, policy_of(pool.spec))
+    match done.answer:
+        case Placed(node=name, tier=tier):
+            view.put_claim(claim_for(request, name, f"preview/{made.key.wire}"))
+            return Preview(made.key.people, name, tier, sentence(done))
+        case _:
+            return Preview(made.key.people, None, None, sentence(done))
