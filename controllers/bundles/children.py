@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from controllers.expansion import Expected
-from controllers.jobs.ids import INSTANCE_FINALIZER
+from controllers.expansion import INSTANCE_FINALIZER, Expected
 from controllers.runtime.decision import Apply, Delete
 from resources.bundle import Bundle
 from resources.canonical import Document, without

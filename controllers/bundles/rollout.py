@@ -64,7 +64,7 @@ def _held(
     jobs: Mapping[str, Job],
     prints: Mapping[str, str],
 ) -> frozenset[str]:
-    """The primary waits while it serves and its backup does not run the new spec; one that is down has nothing to lose."""
+    """The primary waits while it serves and its backup does not run the new spec; one that is down loses nothing."""
     serves = any(serving(jobs[name]) for name in primary)
     if bundle.spec.update.strategy != "backupFirst" or not backups or not serves:
         return frozenset()

@@ -34,7 +34,7 @@ def look(
     """Silent and lost are counted from the last heartbeat, or from the server's own start if that is later.
 
     A node that was silent stays so until its agent is heard again: a server that starts learns nothing new from that.
-    It is seen silent for all the time between the two limits, whatever the clock jumps over. `silence` is of the others.
+    It is seen silent for all the time between the two limits, whatever the clock jumps over. `silence`: the others.
     """
     if node.spec.provider != "agent" or facts is None:
         return Life("prospective" if node.spec.provider != "agent" else "booting")
