@@ -17,6 +17,8 @@ from resources.names import ROLES, JobKey
 from resources.template import TemplateSpec
 from resources.validation import FieldError, Invalid, parse
 
+INSTANCE_FINALIZER = "rmctl/instance"
+"""Kept on a job until no instance of it can be alive."""
 BUNDLE_LABEL = "rmctl/bundle"
 ROLE_LABEL = "rmctl/role"
 JOB_LABEL = "rmctl/job"

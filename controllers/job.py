@@ -18,7 +18,7 @@ from resources.job import Job, JobStatus
 
 
 class JobController:
-    kind: ClassVar[type[Job]] = Job
+    kind: ClassVar[str] = "job"
     places: ClassVar[bool] = True
 
     def observe(self, resource: Job, reader: Reader) -> JobView:

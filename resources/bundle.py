@@ -79,8 +79,8 @@ class Rollout(Frozen):
     total: int = 0
     since: Instant | None = None
     """When the backup copy began to change."""
-    generation: int = 0
-    """The bundle's generation that is rolled out."""
+    target: str = ""
+    """What is rolled out: a digest of what every job is to run."""
 
 
 class Broken(Frozen):

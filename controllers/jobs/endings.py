@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from controllers.expansion import INSTANCE_FINALIZER
 from controllers.jobs import commands, ids
 from controllers.jobs.fate import ENDED, Alive, Fate, Lost, Sent, Unsent, gone, unseen_until
-from controllers.jobs.ids import INSTANCE_FINALIZER
 from controllers.jobs.recovery import SPACING_SECONDS, changed, last_exit, without_instance
 from controllers.jobs.sentences import clock
 from controllers.jobs.step import Step

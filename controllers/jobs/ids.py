@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-INSTANCE_FINALIZER = "rmctl/instance"
-"""Kept on a job until no instance of it can be alive."""
-
 
 class InstanceId(NamedTuple):
     uid: str

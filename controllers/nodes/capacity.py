@@ -1,0 +1,35 @@
+"""What a node has, what of it may be claimed, what is claimed and what is free."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from resources.allocation import Allocation
+from resources.facts import Inventory, NodeFacts
+from resources.node import Amount, NodeSpec
+from resources.quantities import scaled_down
+
+
+def amounts(spec: NodeSpec, facts: NodeFacts | None, allocations: Sequence[Allocation]) -> dict[str, Amount]:
+    """By resource; vCPU as units, memory in MiB. The cap is a part of the vCPU; cores and memory count whole."""
+    if facts is None:
+        return {}
+    has = facts.inventory
+    vcpu = scaled_down(has.capacity_milli, cap_of(spec, has))
+    return {
+        "vcpu": _amount(has.capacity_milli, vcpu, sum(a.capacity_milli for a in allocations), 1000),
+        "cores": _amount(has.cores, has.cores, sum(a.cores for a in allocations)),
+        "memory": _amount(has.memory_mib, has.memory_mib, sum(a.memory_mib for a in allocations)),
+    }
+
+
+def cap_of(spec: NodeSpec, inventory: Inventory) -> float:
+    """A person's word, else the agent's where that is a fraction, else all of it."""
+    if spec.utilization_cap is not None:
+        return spec.utilization_cap
+    return inventory.utilization_cap if 0 < inventory.utilization_cap <= 1 else 1.0
+
+
+def _amount(total: int, cap: int, reserved: int, unit: int = 1) -> Amount:
+    """Free is never below zero: a node that shrank under its claims has nothing to give."""
+    return Amount(total=total / unit, cap=cap / unit, reserved=reserved / unit, free=max(cap - reserved, 0) / unit)

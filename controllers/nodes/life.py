@@ -1,0 +1,96 @@
+"""Where a registered node stands by its heartbeats: running, silent, lost, and when to look again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from controllers.brake import Silence
+from controllers.runtime.controller import Reader
+from resources.conditions import Condition, condition
+from resources.facts import NodeFacts
+from resources.instants import instant
+from resources.node import Node, NodePhase
+from resources.pool import Brake, Disconnect, PoolSpec
+
+LOST_ANNOTATION = "rmctl/lost"
+"""When a person said that this node will not come back; void once it was heard again."""
+BRAKED_SECONDS = 5.0
+"""How often a node that the brake keeps from being lost is looked at again."""
+
+
+@dataclass(frozen=True)
+class Life:
+    phase: NodePhase
+    silent_since: float | None = None
+    lost_at: float | None = None
+    given_up: bool = False
+    braked: bool = False
+    next_look: float | None = None
+
+
+def look(
+    node: Node, facts: NodeFacts | None, pool: PoolSpec | None, silence: Silence, *, started: float, now: float
+) -> Life:
+    """Silent and lost are counted from the last heartbeat, or from the server's own start if that is later.
+
+    A node that was silent stays so until its agent is heard again: a server that starts learns nothing new from that.
+    It is seen silent for all the time between the two limits, whatever the clock jumps over. `silence`: the others.
+    """
+    if node.spec.provider != "agent" or facts is None:
+        return Life("prospective" if node.spec.provider != "agent" else "booting")
+    limits = Disconnect() if pool is None else pool.disconnect
+    was = node.status
+    unheard = was.phase in ("silent", "lost") and not (
+        facts.connected and facts.last_heartbeat > (was.silent_since or 0.0)
+    )
+    last = max(facts.last_heartbeat, started)
+    if not unheard and now < last + limits.silent_seconds:
+        return Life("running", next_look=last + limits.silent_seconds)
+    since = was.silent_since if unheard and was.silent_since is not None else now
+    if was.phase == "lost" and unheard:
+        return Life("lost", since, was.lost_at, given_up=was.given_up or _given_up(node, facts))
+    given_up = _given_up(node, facts)
+    due = max(last + limits.lost_seconds, since + limits.lost_seconds - limits.silent_seconds)
+    if now < due and not given_up:
+        return Life("silent", since, next_look=due)
+    together = Silence(silence.nodes, (*silence.silent, node.name))
+    if together.holds(Brake() if pool is None else pool.brake) and not given_up:
+        return Life("silent", since, braked=True, next_look=now + BRAKED_SECONDS)
+    return Life("lost", since, now, given_up=given_up)
+
+
+def quiet(facts: NodeFacts, pool: PoolSpec | None, reader: Reader) -> bool:
+    """Whether the node has not been heard for as long as makes it silent."""
+    limits = Disconnect() if pool is None else pool.disconnect
+    return reader.now >= max(facts.last_heartbeat, reader.server_started_at) + limits.silent_seconds
+
+
+def ready(node: Node, life: Life, silence: Silence, pool: PoolSpec | None) -> Condition:
+    match life.phase:
+        case "running":
+            return condition("Ready", True, "Connected", "is connected")
+        case "silent" if life.braked:
+            told = Silence(silence.nodes, (*silence.silent, node.name)).told(node.spec.pool)
+            return condition("Ready", None, "Silent", f"is silent, and not declared lost: {told}")
+        case "silent":
+            seconds = (Disconnect() if pool is None else pool.disconnect).lost_seconds
+            return condition("Ready", None, "Silent", f"is silent; without a heartbeat for {seconds:g} s it is lost")
+        case "lost" if life.given_up:
+            return condition("Ready", False, "Lost", "is lost, and given up")
+        case "lost":
+            cure = f"is lost: its agent is not heard. Start it again, or rmctl node lost {node.name}"
+            return condition("Ready", False, "Lost", cure)
+        case "booting":
+            cure = f"has never been heard of: rmctl node join {node.name} prints what to run there"
+            return condition("Ready", False, "NoInventory", cure)
+        case _:
+            return condition("Ready", False, "Booting", "waits for a provider, and this version provisions no machines")
+
+
+def _given_up(node: Node, facts: NodeFacts) -> bool:
+    """Said after the node was last heard. What is no time says nothing."""
+    said = node.annotations.get(LOST_ANNOTATION)
+    try:
+        return said is not None and instant(said) > facts.last_heartbeat and not facts.connected
+    except ValueError:
+        return False
