@@ -12,7 +12,7 @@ from cli.errors import UsageProblem
 
 MAX_SOCKET_PATH_BYTES = 107
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]", "::1")
-HOST_PORT = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9][-A-Za-z0-9.]*):([0-9]{1,5})/?", re.ASCII)
+HOST_PORT = r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9][-A-Za-z0-9.]*):([0-9]{1,5})/?"
 
 
 class Address(NamedTuple):
@@ -45,7 +45,7 @@ def parse_address(text: str) -> Address:
     scheme, divider, rest = text.partition("://")
     if not divider:
         scheme, rest = "", text
-    found = HOST_PORT.fullmatch(rest)
+    found = re.fullmatch(HOST_PORT, rest, re.ASCII)
     if found is None or scheme not in ("", "http", "https") or not 0 < int(found[2]) < 65536:
         raise UsageProblem(messages.SERVER_ADDRESS.format(text=text))
     host = found[1]

@@ -18,10 +18,14 @@ DEFAULT_ADDRESS = "127.0.0.1"
 def agent(
     node: Annotated[str, typer.Option("--node", metavar="NAME", help="what the node is called")],
     pool: Annotated[str, typer.Option(help="counts at the first join only")] = "",
-    server: Annotated[str, typer.Option(metavar="ADDRESS", help="RM_AGENTS, else agents.sock in the default data folder")] = "",
+    server: Annotated[
+        str, typer.Option(metavar="ADDRESS", help="RM_AGENTS, else agents.sock in the default data folder")
+    ] = "",
     token: Annotated[str, typer.Option(help="a join token; RM_JOIN_TOKEN keeps it out of the process list")] = "",
     token_file: Annotated[Path | None, typer.Option(metavar="FILE", help="the join token is in this file")] = None,
-    data: Annotated[Path | None, typer.Option(metavar="DIR", help="agents/NAME in the default data folder unless given")] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="agents/NAME in the default data folder unless given")
+    ] = None,
     capacity: Annotated[float | None, typer.Option(metavar="VCPU", help="the machine's CPUs unless given")] = None,
     zone: Annotated[str, typer.Option()] = "",
     address: Annotated[str, typer.Option(help="where the node's jobs are reached")] = DEFAULT_ADDRESS,

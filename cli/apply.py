@@ -10,13 +10,12 @@ import typer
 from cli import messages, paths
 from cli.durations import seconds
 from cli.errors import USAGE, BadManifest, ServerRefused, UsageProblem
-from cli.kinds import known
 from cli.manifests import Manifest, load, located
 from cli.output import emit_json, emit_yaml
 from cli.session import Session
 from cli.targets import Target
 from cli.terminal import out, safe, say
-from cli.waiting import DEFAULT_SECONDS, await_ready
+from cli.waiting import DEFAULT_TIMEOUT, await_ready
 from resources.names import shown
 
 MANAGER = "rmctl"
@@ -29,11 +28,12 @@ def apply(
     recursive: Annotated[bool, typer.Option("-R", "--recursive", help="directories below directories too")] = False,
     dry_run: Annotated[str, typer.Option(metavar="client|server", help="check only; nothing is stored")] = "",
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="return when all of it is ready")] = False,
-    timeout: Annotated[float, typer.Option(parser=seconds, metavar="DURATION", help="for --wait; 10m unless given")] = DEFAULT_SECONDS,
+    timeout: Annotated[str, typer.Option(metavar="DURATION", help="for --wait; 10m unless given")] = DEFAULT_TIMEOUT,
     force_conflicts: Annotated[bool, typer.Option(help="take over fields that others set")] = False,
 ) -> int:
     """Create or change what files describe: all of it or, if anything is wrong, nothing."""
     session: Session = context.obj
+    limit = seconds(timeout)
     form = session.output("json", "yaml", "name")
     if dry_run not in ("", "client", "server"):
         raise UsageProblem(messages.DRY_RUN.format(text=dry_run))
@@ -49,39 +49,32 @@ def apply(
     else:
         _print(items, form, f" ({dry_run} dry run)" if dry_run else "")
     if wait and not dry_run:
-        await_ready(session, _targets(session, items), timeout)
+        await_ready(session, _targets(session, items), limit)
     elif not form and not dry_run:
         say(_next(items))
     return 0
 
 
-def send(session: Session, manifests: Sequence[Manifest], *, dry_run: bool, force: bool = False) -> list[dict[str, Any]]:
+def send(
+    session: Session, manifests: Sequence[Manifest], *, dry_run: bool, force: bool = False
+) -> list[dict[str, Any]]:
     """The outcome of each document. Raises BadManifest with places in the files for fields that the server refuses."""
-    body = {"documents": documents(session, manifests), "fieldManager": MANAGER, "dryRun": dry_run}
-    return posted(session, paths.BATCH, {**body, "force": True} if force else body, manifests)
+    body = {"fieldManager": MANAGER, "dryRun": dry_run, "force": force}
+    return posted(session, paths.BATCH, body, manifests)
 
 
 def posted(session: Session, path: str, body: dict[str, Any], manifests: Sequence[Manifest]) -> list[dict[str, Any]]:
+    """Sends the documents, with the project that was asked for in case one names none."""
+    whole = {**body, "documents": [manifest.document for manifest in manifests]}
+    if session.asked_project:
+        whole["project"] = session.project
     try:
-        found: list[dict[str, Any]] = session.client.send("POST", path, body).get("items", [])
+        found: list[dict[str, Any]] = session.client.send("POST", path, whole).get("items", [])
     except ServerRefused as error:
         if error.exit_code != USAGE or not error.causes:
             raise
         raise BadManifest(located(error.causes, manifests), hint=error.hint) from None
     return found
-
-
-def documents(session: Session, manifests: Sequence[Manifest]) -> list[dict[str, Any]]:
-    """As they were read, with the project that was asked for where a document names none."""
-    project = session.asked_project
-    return [_in_project(manifest, session.project) if project else manifest.document for manifest in manifests]
-
-
-def _in_project(manifest: Manifest, project: str) -> dict[str, Any]:
-    kind = known(manifest.kind)
-    if manifest.project or not isinstance(manifest.document.get("metadata"), dict) or (kind and not kind.namespaced):
-        return manifest.document
-    return {**manifest.document, "metadata": {**manifest.metadata, "project": project}}
 
 
 def _print(items: Sequence[dict[str, Any]], form: str, note: str) -> None:
@@ -100,8 +93,7 @@ def _print(items: Sequence[dict[str, Any]], form: str, note: str) -> None:
 def _targets(session: Session, items: Sequence[dict[str, Any]]) -> list[Target]:
     found = []
     for item in items:
-        project = str(((item.get("object") or {}).get("metadata") or {}).get("namespace") or "")
-        found.append(Target(session.kind(str(item["kind"])), str(item["name"]), project))
+        found.append(Target(session.kind(str(item["kind"])), str(item["name"]), str(item.get("project") or "")))
     return found
 
 

@@ -99,7 +99,9 @@ class Client:
             self._kept.close()
             self._kept = None
 
-    def _stream_lines(self, connection: HTTPConnection, response: HTTPResponse, timeout: float | None) -> Iterator[bytes]:
+    def _stream_lines(
+        self, connection: HTTPConnection, response: HTTPResponse, timeout: float | None
+    ) -> Iterator[bytes]:
         if connection.sock is not None:
             connection.sock.settimeout(timeout)
         while True:

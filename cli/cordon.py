@@ -18,7 +18,9 @@ def cordon(
     reason: Annotated[str | None, typer.Option("--reason", help="shown wherever it matters")] = None,
 ) -> int:
     """Place nothing more on these nodes; what runs there runs on."""
-    return patch_all(context.obj, nodes(names), {"cordoned": True, "cordonReason": reason}, "cordoned", "rmctl uncordon {name}")
+    return patch_all(
+        context.obj, nodes(names), {"cordoned": True, "cordonReason": reason}, "cordoned", "rmctl uncordon {name}"
+    )
 
 
 def uncordon(context: typer.Context, names: Names) -> int:

@@ -15,30 +15,33 @@ from cli.output import emit_json, emit_yaml
 from cli.session import Session
 from cli.targets import Target, named, wire_name
 from cli.terminal import out
-from cli.waiting import DEFAULT_SECONDS, await_goal
+from cli.waiting import DEFAULT_TIMEOUT, await_goal
 
 NOT_FOUND = 404
 
 
 def delete(
     context: typer.Context,
-    what: Annotated[list[str] | None, typer.Argument(metavar="[KIND NAME...]", help="KIND NAME... or KIND/NAME...")] = None,
+    what: Annotated[
+        list[str] | None, typer.Argument(metavar="[KIND NAME...]", help="KIND NAME... or KIND/NAME...")
+    ] = None,
     files: Annotated[list[str] | None, typer.Option("-f", "--filename", help="what these files describe")] = None,
     recursive: Annotated[bool, typer.Option("-R", "--recursive", help="directories below directories too")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="return when they are gone")] = True,
-    timeout: Annotated[float, typer.Option(parser=seconds, metavar="DURATION", help="10m unless given")] = DEFAULT_SECONDS,
+    timeout: Annotated[str, typer.Option(metavar="DURATION", help="10m unless given")] = DEFAULT_TIMEOUT,
     ignore_not_found: Annotated[bool, typer.Option(help="what is not there is no error")] = False,
     uid: Annotated[str, typer.Option(help="only if it is still this one")] = "",
 ) -> int:
     """End what runs, then remove it. Names only: there is no way to delete everything at once."""
     session: Session = context.obj
+    limit = seconds(timeout)
     form = session.output("json", "yaml", "name")
     targets = _targets(session, what or [], files or [], recursive)
     if uid and len(targets) != 1:
         raise UsageProblem("--uid goes with one resource")
     asked, missing = _asked(session, targets, uid)
     if wait and asked:
-        await_goal(session, asked, Gone(), timeout)
+        await_goal(session, asked, Gone(), limit)
     outcome = "deleted" if wait else "is being deleted"
     if form in ("json", "yaml"):
         items = [{"kind": target.kind.name, "name": target.name, "outcome": outcome} for target in asked]

@@ -60,7 +60,11 @@ def _print(session: Session, target: Target, document: Document, *, effective: b
     out_lines(grid(view(document).facts(document, around)))
     _section("Labels", [f"{key}={value}" for key, value in sorted((metadata(document).get("labels") or {}).items())])
     _section("Conditions", lines(_condition_cells(document, around)), safe_already=True)
-    _section("Effects", lines([effect_cells(one, around) for one in _effects(session, document)[:MOST_EFFECTS]]), safe_already=True)
+    _section(
+        "Effects",
+        lines([effect_cells(one, around) for one in _effects(session, document)[:MOST_EFFECTS]]),
+        safe_already=True,
+    )
     owner = next(iter(metadata(document).get("ownerReferences") or ()), None)
     if owner:
         out(safe(f"Owner       {owner.get('kind')}/{owner.get('name')}"))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-import typer
-
 from cli import messages
+from cli.errors import UsageProblem
 
 PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)", re.ASCII)
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -14,11 +13,11 @@ LONGEST_SECONDS = 366 * 86400
 
 
 def seconds(text: str) -> float:
-    """`90s`, `10m`, `1h30m` in seconds. Raises BadParameter for anything else, for zero and for more than a year."""
+    """`90s`, `10m`, `1h30m` in seconds. Raises UsageProblem for anything else, for zero and for more than a year."""
     found = PART.findall(text)
     total = sum(float(number) * SECONDS[unit] for number, unit in found)
     if "".join(number + unit for number, unit in found) != text or not 0 < total <= LONGEST_SECONDS:
-        raise typer.BadParameter(messages.DURATION.format(text=text))
+        raise UsageProblem(messages.DURATION.format(text=text))
     return total
 
 

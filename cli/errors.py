@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 FOUND_DIFFERENCES = 1
 FAILED = 1
@@ -54,8 +53,7 @@ class UsageProblem(CliError):
     reason = "Usage"
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """`where` is `FILE:LINE:COLUMN`, or less of it."""
 
     where: str
@@ -114,8 +112,7 @@ class NoPlace(CliError):
     reason = "Unschedulable"
 
 
-@dataclass(frozen=True)
-class Cause:
+class Cause(NamedTuple):
     """One field that the server refuses; `document` counts the documents of a batch from 0."""
 
     field: str

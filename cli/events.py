@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import sys
-import time
 from typing import Annotated
 
 import typer
 
-from cli.happenings import Event, event_lines, events_of
+from cli.happenings import event_lines, events_of, happening
 from cli.output import emit, listed
 from cli.session import Session
 from cli.targets import Target, one
 from cli.terminal import out_lines, say
 from cli.views.wire import World
-
-POLL_SECONDS = 1.0
 
 
 def events(
@@ -43,16 +40,8 @@ def events(
 
 
 def _follow(session: Session, target: Target | None, limit: int) -> int:
-    """Events have no revision of their own, so they are asked for again and again; what counts up is printed again."""
-    shown: dict[str, object] = {}
-    while True:
-        found = events_of(session, target, limit)
-        fresh = [event for event in reversed(found) if shown.get(_identity(event)) != event.get("count", 1)]
-        shown = {_identity(event): event.get("count", 1) for event in found}
-        out_lines(event_lines(fresh, World(session.now()), whose=target is None))
+    """Oldest first, then as they come; what counts up is printed again. A server that restarts is waited for."""
+    for event in happening(session, target, limit):
+        out_lines(event_lines([event], World(session.now()), whose=target is None))
         sys.stdout.flush()
-        time.sleep(POLL_SECONDS)
-
-
-def _identity(event: Event) -> str:
-    return str(event.get("id") or [event.get(key) for key in ("kind", "name", "type", "severity", "message")])
+    return 0

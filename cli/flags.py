@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from cli.errors import UsageProblem
 from cli.verbs import VERBS
 
 LONG = {"--project": "project", "--server": "server", "--context": "context", "--output": "output"}
 SHORT = {"-p": "project", "-n": "project", "-o": "output"}
-TRUTH = re.compile(r"--([a-z-]+)=(true|false)")
 
 
-@dataclass(frozen=True)
-class Flags:
+class Flags(NamedTuple):
     """As they were given; None for what was not."""
 
     project: str | None = None
@@ -45,7 +42,7 @@ def split(words: Sequence[str]) -> tuple[Flags, str | None, list[str]]:
                 if not queue:
                     raise UsageProblem(f"{word} needs a value")
                 value = queue.pop(0)
-            flags = replace(flags, **{field: value})
+            flags = flags._replace(**{field: value})
     return flags, verb, rest
 
 
@@ -64,7 +61,7 @@ def _respelled(word: str) -> str:
     """`--wait=false` as the parser knows it, and a bare `--dry-run` as the server's."""
     if word == "--dry-run":
         return "--dry-run=server"
-    found = TRUTH.fullmatch(word)
-    if found is None:
+    name, _, value = word.partition("=")
+    if not name.startswith("--") or value not in ("true", "false"):
         return word
-    return f"--{found[1]}" if found[2] == "true" else f"--no-{found[1]}"
+    return name if value == "true" else f"--no-{name[2:]}"

@@ -21,7 +21,9 @@ RECORDS = ("effects", "effect", "queue")
 
 def get(
     context: typer.Context,
-    what: Annotated[list[str], typer.Argument(metavar="KIND [NAME]...", help="KIND[,KIND] [NAME]..., KIND/NAME or resources")],
+    what: Annotated[
+        list[str], typer.Argument(metavar="KIND [NAME]...", help="KIND[,KIND] [NAME]..., KIND/NAME or resources")
+    ],
     selector: Annotated[str, typer.Option("-l", "--selector", help="labels, as kubectl writes them")] = "",
     fields: Annotated[str, typer.Option("--field-selector", help="fields, such as spec.pool=local")] = "",
     watch: Annotated[bool, typer.Option("-w", "--watch", help="print again whatever changes, until Ctrl-C")] = False,
@@ -108,5 +110,3 @@ def _nothing(session: Session, kinds: list[KindName]) -> str:
     names = ", ".join(kind.plural for kind in kinds) if len(kinds) < 4 else "resources"
     inside = f" in project {session.project}" if any(kind.namespaced for kind in kinds) else ""
     return f"no {names}{inside}"
-
-

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import time
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cli import paths
 from cli.durations import age, span
+from cli.errors import Unreachable
 from cli.session import Session
 from cli.tables import lines
 from cli.targets import Target
 from cli.views.wire import World, whole
+from cli.watching import RETRY_SECONDS, Outage
 from resources.names import shown
 
 Event = dict[str, Any]
@@ -18,12 +22,36 @@ Event = dict[str, Any]
 
 def events_of(session: Session, target: Target | None, limit: int) -> list[Event]:
     """Newest first."""
+    found: list[Event] = session.client.get(paths.EVENTS, _query(session, target, limit)).get("items", [])
+    return found
+
+
+def happening(session: Session, target: Target | None, limit: int) -> Iterator[Event]:
+    """The newest so many, oldest first, then what comes; over broken connections, for ever."""
+    query = {**_query(session, target, limit), "watch": "1"}
+    outage = Outage(session)
+    while True:
+        try:
+            for line in session.client.stream(paths.EVENTS, query):
+                outage.ended()
+                found = json.loads(line)
+                event = found.get("object") or {}
+                if found.get("type") == "ERROR":
+                    query.pop("resourceVersion", None)
+                    break
+                query["resourceVersion"] = str((event.get("metadata") or {}).get("resourceVersion") or "")
+                yield event
+        except Unreachable as error:
+            outage.goes_on(error)
+            time.sleep(RETRY_SECONDS)
+
+
+def _query(session: Session, target: Target | None, limit: int) -> dict[str, str]:
     query = {"project": session.project, "limit": str(limit)}
     if target is not None:
         query["for"] = f"{target.kind.name}/{target.name}"
         query["project"] = target.project or session.project
-    found: list[Event] = session.client.get(paths.EVENTS, query).get("items", [])
-    return found
+    return query
 
 
 def event_lines(events: Sequence[Event], around: World, *, whose: bool = False) -> list[str]:

@@ -22,7 +22,9 @@ TAIL_BYTES = 65536
 
 def logs(
     context: typer.Context,
-    job: Annotated[str, typer.Argument(metavar="JOB", help="BUNDLE/ROLE/JOB, BUNDLE/JOB, or BUNDLE when it has one job")],
+    job: Annotated[
+        str, typer.Argument(metavar="JOB", help="BUNDLE/ROLE/JOB, BUNDLE/JOB, or BUNDLE when it has one job")
+    ],
     follow: Annotated[bool, typer.Option("-f", "--follow", help="go on printing, until Ctrl-C")] = False,
     tail: Annotated[int | None, typer.Option(min=0, help="only the last lines")] = None,
     previous: Annotated[bool, typer.Option("--previous", help="of the attempt before this one")] = False,
@@ -56,12 +58,16 @@ def _found(session: Session, word: str, role: str | None) -> JobKey:
     if key.job:
         return key
     jobs = [spec(item) for item in every(session, JOB).items]
-    names = sorted(str(one.get("jobName")) for one in jobs if (one.get("bundle"), one.get("role")) == (key.bundle, key.role))
+    names = sorted(
+        str(one.get("jobName")) for one in jobs if (one.get("bundle"), one.get("role")) == (key.bundle, key.role)
+    )
     if len(names) == 1:
         return key._replace(job=names[0])
     if not names:
         raise UsageProblem(f'no job of bundle "{key.bundle}" with the role {key.role}')
-    raise UsageProblem(f"{key.bundle} has {len(names)} jobs; which: {', '.join(f'{key.bundle}/{key.role}/{n}' for n in names)}")
+    raise UsageProblem(
+        f"{key.bundle} has {len(names)} jobs; which: {', '.join(f'{key.bundle}/{key.role}/{n}' for n in names)}"
+    )
 
 
 def _follow(session: Session, path: str, query: dict[str, str]) -> int:

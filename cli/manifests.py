@@ -118,7 +118,9 @@ def _unfolded(source: Source, lines: Lines, placed: Placed, value: Any, base: st
     document = _from_seed(source, lines, placed, value, base) if seed else value
     size = len(json.dumps(document.get("spec"), separators=(",", ":"), ensure_ascii=False).encode())
     if size > MAX_SPEC_BYTES:
-        raise _bad(source, lines, Malformed(messages.SPEC_TOO_LARGE.format(size=size), placed.offset(step(base, "spec"))))
+        raise _bad(
+            source, lines, Malformed(messages.SPEC_TOO_LARGE.format(size=size), placed.offset(step(base, "spec")))
+        )
     yield Manifest(document, source.name, lines, placed, base, seed)
 
 

@@ -39,7 +39,7 @@ UNREADABLE = "cannot be read: {why}"
 REMOTE = "only files are read, nothing is fetched; download it first"
 NO_INPUT = "nothing to read: give -f FILE, -f DIRECTORY or -f -"
 
-DURATION = '"{text}" is not a duration such as 90s, 10m or 1h30m'
+DURATION = 'duration "{text}": write it as 90s, 10m or 1h30m, above zero and at most 366d'
 SERVER_ADDRESS = '"{text}" is not unix:PATH, HOST:PORT, http://HOST:PORT or https://HOST:PORT'
 SOCKET_PATH = "socket path is {size} bytes, limit 107"
 UNKNOWN_KIND = 'unknown kind "{kind}"{near}'

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from cli import paths
-from cli.apply import FILES_HELP, documents, posted
+from cli.apply import FILES_HELP, MANAGER, posted
 from cli.errors import FOUND_DIFFERENCES, NO_PLACE
 from cli.manifests import Manifest, load
 from cli.output import emit_json, emit_yaml
@@ -40,12 +40,16 @@ def plan(
         return NO_PLACE
     changed = any(item.get("outcome") in ("created", "configured") for item in items)
     if not form and not offline:
-        say("Next: rmctl apply " + " ".join(f"-f {safe(name)}" for name in files) if changed else "Nothing would change.")
+        say(
+            "Next: rmctl apply " + " ".join(f"-f {safe(name)}" for name in files)
+            if changed
+            else "Nothing would change."
+        )
     return FOUND_DIFFERENCES if exit_code and changed else 0
 
 
 def planned(session: Session, manifests: Sequence[Manifest]) -> list[Item]:
-    return posted(session, paths.PLAN, {"documents": documents(session, manifests)}, manifests)
+    return posted(session, paths.PLAN, {"fieldManager": MANAGER}, manifests)
 
 
 def _offline(manifests: Sequence[Manifest]) -> list[Item]:
@@ -57,7 +61,11 @@ def _offline(manifests: Sequence[Manifest]) -> list[Item]:
 def _print(items: Sequence[Item]) -> None:
     words = {"created": "would be created", "configured": "would change", "unchanged": "would not change"}
     for item in items:
-        out(safe(f"{shown(str(item.get('kind')), str(item.get('name')))} {words.get(str(item.get('outcome')), 'is valid')}"))
+        out(
+            safe(
+                f"{shown(str(item.get('kind')), str(item.get('name')))} {words.get(str(item.get('outcome')), 'is valid')}"
+            )
+        )
         if item.get("restarts"):
             out(safe(f"restarts: {', '.join(map(str, item['restarts']))}"))
         out_lines(f"  {line}" for line in lines([_cells(one) for one in item.get("placements") or ()]))

@@ -49,7 +49,14 @@ def effect_cells(effect: dict[str, Any], around: World) -> tuple[str, ...]:
     took = f"{max(0.0, begun - done) * 1000:.0f} ms" if begun is not None and done is not None else "-"
     at = str(started or "-").partition("T")[2].partition(".")[0].rstrip("Z")
     why = str(effect.get("error") or "")
-    return (str(effect.get("kind", "")), str(effect.get("state", "")), f"{at}Z" if at else "-", took, str(effect.get("key", "")), why)
+    return (
+        str(effect.get("kind", "")),
+        str(effect.get("state", "")),
+        f"{at}Z" if at else "-",
+        took,
+        str(effect.get("key", "")),
+        why,
+    )
 
 
 def _effects(found: Sequence[dict[str, Any]], around: World) -> list[tuple[str, ...]]:

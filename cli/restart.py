@@ -13,7 +13,7 @@ from cli.patching import patch
 from cli.session import Session
 from cli.targets import named
 from cli.terminal import out, say
-from cli.waiting import DEFAULT_SECONDS, await_ready
+from cli.waiting import DEFAULT_TIMEOUT, await_ready
 from resources.instants import rfc3339
 
 KINDS = ("bundle", "job")
@@ -23,10 +23,11 @@ def restart(
     context: typer.Context,
     what: Annotated[list[str], typer.Argument(metavar="KIND NAME...", help="bundle/NAME or job/BUNDLE/ROLE/JOB")],
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="return when it is ready again")] = True,
-    timeout: Annotated[float, typer.Option(parser=seconds, metavar="DURATION", help="10m unless given")] = DEFAULT_SECONDS,
+    timeout: Annotated[str, typer.Option(metavar="DURATION", help="10m unless given")] = DEFAULT_TIMEOUT,
 ) -> int:
     """Start bundles or jobs afresh. It is not counted as a failure; a broken bundle is mended by it."""
     session: Session = context.obj
+    limit = seconds(timeout)
     form = session.output("json", "yaml", "name")
     targets = named(what, session.kind)
     for target in targets:
@@ -35,7 +36,7 @@ def restart(
     at = rfc3339(session.now())
     found = [patch(session, target, {"restartedAt": at}) for target in targets]
     if wait:
-        found = await_ready(session, targets, timeout)
+        found = await_ready(session, targets, limit)
     if form:
         emit(found[0] if len(found) == 1 else listed(found), form)
         return 0

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from cli import paths
+from cli.address import data_folder
 from cli.durations import seconds, span
-from cli.errors import CliError, TimedOut, Unreachable
+from cli.errors import CliError, TimedOut, Unreachable, UsageProblem
 from cli.output import emit
 from cli.running import SETTINGS
 from cli.session import Session
@@ -20,24 +21,32 @@ from cli.views.wire import World
 from cli.watching import Deadline
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=SETTINGS)
-STOP_SECONDS = 30.0
+STOP_TIMEOUT = "30s"
 POLL_SECONDS = 0.1
 
 
 @app.callback(invoke_without_command=True)
 def server(
     context: typer.Context,
-    data: Annotated[Path | None, typer.Option(metavar="DIR", help="where everything is kept; RM_DATA, else the state folder")] = None,
-    store: Annotated[str | None, typer.Option(metavar="URL", help="a PostgreSQL store instead of the file in DIR")] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="where everything is kept; RM_DATA, else the state folder")
+    ] = None,
+    store: Annotated[
+        str | None, typer.Option(metavar="URL", help="a PostgreSQL store instead of the file in DIR")
+    ] = None,
     http: Annotated[list[str] | None, typer.Option(metavar="ADDRESS", help="listen here too; repeatable")] = None,
-    agents: Annotated[list[str] | None, typer.Option(metavar="ADDRESS", help="listen for agents here too; repeatable")] = None,
+    agents: Annotated[
+        list[str] | None, typer.Option(metavar="ADDRESS", help="listen for agents here too; repeatable")
+    ] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="settings, TOML")] = None,
 ) -> int:
     """Run the server until SIGTERM. The sockets DIR/rmctl.sock and DIR/agents.sock are always there."""
     if context.invoked_subcommand is not None:
         return 0
+    if store is not None:
+        raise UsageProblem(f'--store "{store}": this version keeps everything in the data folder')
     run = import_module("cli.server").run
-    code = run(data=data, store=store, http=tuple(http or ()), agents=tuple(agents or ()), config=config)
+    code = run(data=data or data_folder(), http=tuple(http or ()), agents=tuple(agents or ()), config=config)
     return code if isinstance(code, int) else 0
 
 
@@ -50,7 +59,9 @@ def status(context: typer.Context) -> int:
         emit(found, form)
         return 0
     since = World(session.now()).since(found.get("startedAt"))
-    out(f"server runs at {session.address}, pid {found.get('pid')}{', for ' + span(since) if since is not None else ''}.")
+    out(
+        f"server runs at {session.address}, pid {found.get('pid')}{', for ' + span(since) if since is not None else ''}."
+    )
     out()
     for key, value in found.items():
         if key not in ("pid", "kind", "apiVersion", "metadata"):
@@ -61,9 +72,10 @@ def status(context: typer.Context) -> int:
 @app.command("stop", help="End the server; jobs run on. Returns when it has ended.")
 def stop(
     context: typer.Context,
-    timeout: Annotated[float, typer.Option(parser=seconds, metavar="DURATION", help="30s unless given")] = STOP_SECONDS,
+    timeout: Annotated[str, typer.Option(metavar="DURATION", help="30s unless given")] = STOP_TIMEOUT,
 ) -> int:
     session: Session = context.obj
+    limit = seconds(timeout)
     session.output()
     try:
         pid = session.client.get(paths.SERVER).get("pid")
@@ -74,7 +86,7 @@ def stop(
         return 0
     session.client.send("POST", paths.STOP, {})
     session.client.close()
-    _until_gone(session, timeout)
+    _until_gone(session, limit)
     out(f"server stopped, pid {pid}")
     say("Jobs run on. Next: rmctl server")
     return 0

@@ -11,7 +11,7 @@ from cli.errors import UsageProblem
 from cli.kinds import JOB, NODE, KindName
 from resources.names import ROLES, JobKey, job_key, label_problem, shown
 
-SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?", re.ASCII)
+SUBDOMAIN = r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"
 MAX_SUBDOMAIN = 253
 Finder = Callable[[str], KindName]
 
@@ -75,7 +75,7 @@ def wire_name(kind: KindName, name: str) -> str:
             raise UsageProblem(messages.BAD_NAME.format(kind=kind.name, name=name, problem=messages.JOB_NAME))
         return key.wire
     problem = None
-    if "." not in name or not SUBDOMAIN.fullmatch(name) or ".." in name:
+    if "." not in name or not re.fullmatch(SUBDOMAIN, name, re.ASCII) or ".." in name:
         problem = label_problem(name)
     elif len(name) > MAX_SUBDOMAIN:
         problem = f"at most {MAX_SUBDOMAIN} characters"

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterable
 
-UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]"
-)
-UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 
-
-def _escaped(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def safe(text: str) -> str:
-    """One line of text in which nothing moves the cursor, changes a colour or turns the writing around."""
-    return UNSAFE.sub(_escaped, text)
+    """One line of text in which nothing moves the cursor, changes a colour or turns the writing around. Everything that
+    Unicode calls control, format, surrogate or separator is escaped, but for the plain blank."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else _escaped(one) for one in text)
 
 
 def safe_lines(text: str) -> str:
@@ -29,8 +26,18 @@ def safe_lines(text: str) -> str:
 
 
 def safe_json(text: str) -> str:
-    """JSON text in which the same characters stand as JSON escapes, so that it stays JSON."""
-    return UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    """JSON text in which the same characters stand as JSON escapes, so that it stays JSON. Only line ends are kept: in
+    JSON they stand between values alone."""
+    if text.replace("\n", "").isprintable():
+        return text
+    return "".join(one if one.isprintable() or one == "\n" else _json_escaped(one) for one in text)
+
+
+def _json_escaped(character: str) -> str:
+    code = ord(character)
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    return f"\\u{0xD800 + ((code - 0x10000) >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
 
 
 def prepare() -> None:

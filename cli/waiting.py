@@ -13,7 +13,7 @@ from cli.terminal import say, warn
 from cli.views.wire import Document, condition, holds, metadata, namespace, ready, title
 from cli.watching import Change, Deadline, Topic, together
 
-DEFAULT_SECONDS = 600.0
+DEFAULT_TIMEOUT = "10m"
 
 
 class Wait:
@@ -38,7 +38,9 @@ class Wait:
         for (kind, project, _), target in self.open.items():
             groups.setdefault((kind, project), []).append(target)
         return [
-            Topic(found[0].kind, {"fieldSelector": f"metadata.name={found[0].name}"} if len(found) == 1 else {}, project)
+            Topic(
+                found[0].kind, {"fieldSelector": f"metadata.name={found[0].name}"} if len(found) == 1 else {}, project
+            )
             for (_, project), found in groups.items()
         ]
 
@@ -100,7 +102,9 @@ class Wait:
         """What is told when the time is up: the first that is not there yet, and why."""
         key, target = next(iter(self.open.items()))
         state = ready(self.seen[key]) if key in self.seen else None
-        why = f": {state.reason}{', ' + state.message if state.message else ''}" if state and state.reason != "-" else ""
+        why = (
+            f": {state.reason}{', ' + state.message if state.message else ''}" if state and state.reason != "-" else ""
+        )
         what = "is not gone" if isinstance(self.goal, Gone) else f"has not reached {self.goal}"
         return TimedOut(f"{target} {what} after {span(seconds)}{why}", hint=f"rmctl why {target}")
 

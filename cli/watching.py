@@ -82,7 +82,7 @@ def changes(session: Session, topic: Topic, deadline: Deadline) -> Iterator[Chan
     newest state is never missed. Raises TimeoutError at the deadline, and Unreachable when no server answers at first or
     the server stays away."""
     kind = topic.kind
-    outage = _Outage(session)
+    outage = Outage(session)
     while True:
         try:
             listed = every(session, kind, topic.query, topic.project)
@@ -99,7 +99,7 @@ def changes(session: Session, topic: Topic, deadline: Deadline) -> Iterator[Chan
                 raise
 
 
-class _Outage:
+class Outage:
     """How long the server has been away; told once on stderr when it begins and once when it ends."""
 
     def __init__(self, session: Session) -> None:

@@ -18,7 +18,11 @@ MAX_BYTES = 16 * 1024 * 1024
 SUFFIXES = (".json", ".yaml", ".yml")
 PIPE_FOLDERS = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")
 BOM = b"\xef\xbb\xbf"
-TEXTS = {errno.ENOENT: messages.NO_FILE, errno.ENOTDIR: messages.NO_FILE, errno.ELOOP: "too many levels of symbolic links"}
+TEXTS = {
+    errno.ENOENT: messages.NO_FILE,
+    errno.ENOTDIR: messages.NO_FILE,
+    errno.ELOOP: "too many levels of symbolic links",
+}
 
 
 class Source(NamedTuple):

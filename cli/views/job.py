@@ -138,13 +138,22 @@ def _history(job: Document, world: World) -> list[Fact]:
         rows += [Fact("Waiting", f"{span(waiting)}, {whole(found.get('plans'))} plans"), Fact("", "")]
     ceiling = restarts.get("ceiling")
     if found.get("attempt") or restarts.get("lastHour"):
-        used = f"{whole(restarts.get('lastHour'))} of {ceiling} in the last hour" if ceiling is not None else "none allowed"
+        used = (
+            f"{whole(restarts.get('lastHour'))} of {ceiling} in the last hour"
+            if ceiling is not None
+            else "none allowed"
+        )
         counts = [f"{whole(restarts.get(word))} {word}" for word in ("failed", "lost", "reclaimed", "moved")]
         rows += [Fact("Restarts", used), Fact("In all", ", ".join(counts))]
     last = _last(job)
     if last:
         how = _how(last)
-        parts = [clock(last.get("at")), how, f"ran {span(float(last.get('ranSeconds') or 0))}", str(last.get("node") or "")]
+        parts = [
+            clock(last.get("at")),
+            how,
+            f"ran {span(float(last.get('ranSeconds') or 0))}",
+            str(last.get("node") or ""),
+        ]
         rows.append(Fact("Last exit", ", ".join(part for part in parts if part)))
     return rows
 

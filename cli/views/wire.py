@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from resources.instants import instant
@@ -12,13 +11,12 @@ from resources.names import shown
 Document = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class World:
+class World(NamedTuple):
     """What a view may look at beside its object. `now` in unix seconds; `jobs` and `pools` as far as they were fetched."""
 
     now: float
-    jobs: Sequence[Document] = field(default=())
-    pools: Sequence[Document] = field(default=())
+    jobs: Sequence[Document] = ()
+    pools: Sequence[Document] = ()
 
     def since(self, text: object) -> float | None:
         """Seconds since an instant on the wire; None for what is none."""

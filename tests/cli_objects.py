@@ -1,0 +1,165 @@
+"""Wire objects as a server shows them: the fleet of the examples, a minute after it was made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from resources.instants import rfc3339
+from resources.names import job_key
+
+NOW = 1_770_000_000.0
+Object = dict[str, Any]
+
+
+def ago(seconds: float) -> str:
+    return rfc3339(NOW - seconds)
+
+
+def a_condition(type_: str, status: str, reason: str, message: str = "", *, since: float = 30, generation: int = 1) -> Object:
+    return {
+        "type": type_,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "observedGeneration": generation,
+        "lastTransitionTime": ago(since),
+    }
+
+
+def an_object(
+    kind: str,
+    name: str,
+    ready: tuple[str, str] | tuple[str, str, str],
+    *,
+    age: float = 40,
+    spec: Object | None = None,
+    conditions: tuple[Object, ...] = (),
+    generation: int = 1,
+    observed: int | None = None,
+    metadata: Object | None = None,
+    **status: Any,
+) -> Object:
+    """`ready` is status, reason and message of the Ready condition."""
+    seen = generation if observed is None else observed
+    first = a_condition("Ready", *ready, generation=seen)
+    about: Object = {"name": name, "uid": f"uid-{name}", "resourceVersion": "5", "generation": generation}
+    if kind in ("bundle", "job", "template"):
+        about["namespace"] = "default"
+    about["creationTimestamp"] = ago(age)
+    return {
+        "apiVersion": "rmctl/v1",
+        "kind": kind,
+        "metadata": {**about, **(metadata or {})},
+        "spec": spec or {},
+        "status": {"observedGeneration": seen, "conditions": [first, *conditions], **status},
+    }
+
+
+def a_job(name: str, ready: tuple[str, str] | tuple[str, str, str], *, spec: Object | None = None, **fields: Any) -> Object:
+    """`name` as people write it."""
+    key = job_key(name)
+    assert key is not None
+    requirements = {"requiredCapacity": 0.5, "onRuntimeFailure": "avoidSpare"}
+    asked = {"bundle": key.bundle, "role": key.role, "jobName": key.job, "pool": "local", "requirements": requirements}
+    owner = {"apiVersion": "rmctl/v1", "kind": "bundle", "name": key.bundle, "uid": f"uid-{key.bundle}", "controller": True}
+    metadata = {"ownerReferences": [owner]}
+    return an_object("job", key.wire, ready, spec={**asked, **(spec or {})}, metadata=metadata, **fields)
+
+
+def a_running_job(name: str, node: str, pid: int, *ports: str, **fields: Any) -> Object:
+    zone = f"zone-{node[-1]}"
+    return a_job(
+        name,
+        ("True", "Running"),
+        node=node,
+        tier="local",
+        zone=zone,
+        pid=pid,
+        ports=list(ports),
+        phase="running",
+        **{"attempt": 1, "instanceKey": "primary", "startedAt": ago(35), "readyAt": ago(34), "age": 36, **fields},
+    )
+
+
+NO_FIT = "no node fits (3 nodes): 2 × labels: rmctl/cap.nvenc; 1 × fits: 2.5 of 6 vcpu free"
+
+
+def a_waiting_job(name: str) -> Object:
+    return a_job(
+        name,
+        ("False", "NoFit", f"waits for a place: {NO_FIT}"),
+        spec={"requirements": {"requiredCapacity": 6, "requiredCapabilities": ["nvenc"], "onRuntimeFailure": "preferSpare"}},
+        conditions=(a_condition("Unschedulable", "True", "NoFit", NO_FIT),),
+        phase="pending",
+        waitingSince=ago(16),
+        plans=3,
+        age=16,
+    )
+
+
+def a_crashing_job(name: str = "weather/primary/encode", **fields: Any) -> Object:
+    return a_job(
+        name,
+        ("False", "CrashLooping", "next start in 36s"),
+        conditions=(
+            a_condition("CrashLooping", "True", "RepeatedExit", "5 exits, all code 1"),
+            a_condition("Unschedulable", "False", "Placed", "node-a, room held until the start"),
+        ),
+        **{
+            "phase": "backoff",
+            "node": "node-a",
+            "attempt": 6,
+            "nextStartAt": ago(-36),
+            "lastExit": {"at": ago(24), "code": 1, "ranSeconds": 2.5, "node": "node-a", "attempt": 6},
+            "restarts": {"lastHour": 5, "ceiling": 6, "failed": 9, "moved": 1},
+            **fields,
+        },
+    )
+
+
+def a_node(name: str, reserved: float, jobs: int, **fields: Any) -> Object:
+    vcpu = {"total": 4, "cap": 4, "reserved": reserved, "free": 4 - reserved}
+    spec = {"pool": "local", **fields.pop("spec", {})}
+    given = {"phase": "running", "zone": f"zone-{name[-1]}", "capacity": {"vcpu": vcpu}, "jobs": [f"j{n}" for n in range(jobs)]}
+    return an_object("node", name, fields.pop("ready", ("True", "Connected")), spec=spec, **{**given, **fields})
+
+
+def a_bundle(name: str, ready: tuple[str, str] | tuple[str, str, str], *, copies: int = 1, **counts: int) -> Object:
+    policy = {"resiliencePolicy": {"sameNode": "forbid"}} if copies == 2 else {}
+    return an_object(
+        "bundle", name, ready, spec={"pool": "local", **policy}, age=36, state="live", replicaCount=copies, jobs=counts
+    )
+
+
+def a_pool() -> Object:
+    tier = {"name": "local", "kind": "local-servers", "scaleOut": "fixed", "packingStrategy": "spread"}
+    counts = {"nodeCount": 3, "claimedCapacity": 4.0, "totalCapacity": 12.0, "waitingJobs": 1}
+    return an_object("pool", "local", ("True", "HasCapacity"), age=41, spec={"tiers": [tier]}, **counts)
+
+
+def the_demo() -> dict[str, list[Object]]:
+    """Lists by plural."""
+    restarted = {"attempt": 3, "restarts": {"lastHour": 2, "ceiling": 6, "failed": 2}}
+    dormant = a_job("standby/primary/report", ("True", "Dormant"), spec={"startMode": "manual"}, age=15, phase="dormant")
+    return {
+        "pools": [a_pool()],
+        "nodes": [a_node("node-b", 1.5, 2), a_node("node-a", 1, 2), a_node("node-c", 1.5, 2)],
+        "bundles": [
+            a_bundle("channel", ("True", "AllRunning"), copies=2, total=4, running=4),
+            a_bundle("flaky", ("True", "AllRunning"), total=1, running=1),
+            a_bundle("hello", ("True", "AllRunning"), total=1, running=1),
+            a_bundle("standby", ("True", "Dormant"), total=1, dormant=1),
+            a_bundle("ultra-hd", ("False", "NoFit"), total=1, waiting=1),
+        ],
+        "jobs": [
+            a_running_job("channel/backup/encode", "node-c", 4188),
+            a_running_job("channel/backup/origin", "node-c", 4190, "8201/tcp"),
+            a_running_job("channel/primary/encode", "node-b", 4181),
+            a_running_job("channel/primary/origin", "node-b", 4183, "8201/tcp"),
+            a_running_job("flaky/primary/worker", "node-a", 4231, **restarted),
+            a_running_job("hello/primary/web", "node-a", 4170, "8101/tcp"),
+            dormant,
+            a_waiting_job("ultra-hd/primary/encode"),
+        ],
+        "templates": [],
+    }
