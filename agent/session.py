@@ -5,6 +5,7 @@ from __future__ import annotations
 from asyncio import CancelledError, current_task
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import anyio
 import structlog
@@ -20,7 +21,9 @@ from agent.processes import boottime
 from agent.supervisor import Supervisor
 from agent.tails import Tails
 from api.proto import agent_pb2 as wire
-from api.proto.agent_pb2_grpc import AgentsAsyncStub
+
+if TYPE_CHECKING:  # there is no such class while it runs
+    from api.proto.agent_pb2_grpc import AgentsAsyncStub
 
 WELCOME_SECONDS = 10.0
 MISSED_HEARTBEATS = 3

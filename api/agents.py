@@ -265,7 +265,7 @@ def _loopback(host: str) -> bool:
 
 
 def _bind(server: aio.Server, address: str) -> int:
-    """A socket is this user's alone from the moment it exists; the data folder's lock says that nobody else serves it."""
+    """A socket is this user's alone from the moment it exists; the data folder's lock keeps other servers off it."""
     before = os.umask(0o177)
     try:
         port = server.add_insecure_port(address)
