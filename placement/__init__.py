@@ -9,6 +9,7 @@ from placement.node import Claim, NodeView, Spare, claim_for, in_order
 from placement.policy import PoolPolicy, Shape, TierPolicy
 from placement.ranking import LEXICOGRAPHIC, WEIGHTED, Ranking, ranking_from
 from placement.request import Forbid, Request, capability_labels, spoken
+from placement.shortcut import place
 from placement.survey import plan
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "capability_labels",
     "claim_for",
     "in_order",
+    "place",
     "plan",
     "ranking_from",
     "spoken",

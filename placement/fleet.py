@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from placement.index import PoolIndex
 from placement.node import Claim, NodeView
 
 _NO_CLAIMS: Mapping[str, Claim] = {}
@@ -17,7 +18,7 @@ class FleetView:
     place, so a copy costs a few dictionaries and a plan made from one keeps what it saw.
     """
 
-    __slots__ = ("_claims", "_nodes", "_on", "_owners", "_pool_revisions", "_pools", "revision")
+    __slots__ = ("_claims", "_indexes", "_nodes", "_on", "_owners", "_pool_revisions", "_pools", "revision")
 
     def __init__(self) -> None:
         self._nodes: dict[str, NodeView] = {}
@@ -26,6 +27,7 @@ class FleetView:
         self._on: dict[str, Mapping[str, Claim]] = {}
         self._owners: dict[str, Mapping[str, str]] = {}
         self._pool_revisions: dict[str, int] = {}
+        self._indexes: dict[str, PoolIndex] = {}
         self.revision = 0
 
     def put_node(self, node: NodeView) -> None:
@@ -82,8 +84,14 @@ class FleetView:
         """The view's revision at the last write that touched this pool; 0 if none did."""
         return self._pool_revisions.get(name, 0)
 
+    def index(self, pool: str) -> PoolIndex:
+        """The pool's index, made when it is first asked for and told of every write from then on."""
+        if pool not in self._indexes:
+            self._indexes[pool] = PoolIndex(self._pools.setdefault(pool, {}))
+        return self._indexes[pool]
+
     def copy(self) -> FleetView:
-        """An independent view of the same state, for what-if questions."""
+        """An independent view of the same state, for what-if questions. It makes indexes of its own."""
         twin = FleetView()
         twin._nodes = dict(self._nodes)
         twin._pools = {name: dict(members) for name, members in self._pools.items()}
@@ -116,16 +124,17 @@ class FleetView:
     def _enter(self, node: NodeView) -> None:
         self._nodes[node.name] = node
         self._pools.setdefault(node.pool, {})[node.name] = node
-        self._touch(node.pool)
+        self._touch(node)
 
     def _leave(self, node: NodeView) -> None:
         del self._nodes[node.name]
         members = self._pools[node.pool]
         del members[node.name]
-        if not members:
-            del self._pools[node.pool]
-        self._touch(node.pool)
+        self._touch(node)
 
-    def _touch(self, pool: str) -> None:
+    def _touch(self, node: NodeView) -> None:
         self.revision += 1
-        self._pool_revisions[pool] = self.revision
+        self._pool_revisions[node.pool] = self.revision
+        index = self._indexes.get(node.pool)
+        if index is not None:
+            index.touch(node.name)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from placement.fullness import SCALE, fullness
 from placement.node import NodeView
 from placement.ranking import Ranking
 from placement.request import Request
 from placement.scene import Scene
-
-SCALE = 1 << 20
 
 Criterion = Callable[[Request, NodeView, Scene], int]
 
@@ -61,19 +60,8 @@ def prefer_spare(request: Request, node: NodeView, scene: Scene) -> int:
 
 def packing(request: Request, node: NodeView, scene: Scene) -> int:
     """Fullness once placed, the mean over the resources asked for; its complement where the tier spreads."""
-    full = fullness(request, node)
+    full = fullness(request.asked, node.used, node.capacity)
     return full if scene.tier.packing == "binpack" else SCALE - full
-
-
-def fullness(request: Request, node: NodeView) -> int:
-    """Rounded down once, at the end: equal means are equal measures. Only for nodes that the request fits on."""
-    over, under, count = 0, 1, 0
-    for want, used, capacity in zip(request.asked, node.used, node.capacity, strict=True):
-        if want:
-            over = over * capacity + (used + want) * under
-            under *= capacity
-            count += 1
-    return over * SCALE // (under * count)
 
 
 def same_zone(request: Request, node: NodeView, scene: Scene) -> int:

@@ -37,6 +37,11 @@ class Ranking(NamedTuple):
         """One name a level, as a trace prints it."""
         return tuple("+".join(criterion for criterion, _ in level) for level in self.levels)
 
+    @property
+    def by_tenant(self) -> bool:
+        """Whether a node's place depends on whose claims it carries."""
+        return any(criterion == "spread" for level in self.levels for criterion, _ in level)
+
 
 LEXICOGRAPHIC = Ranking(tuple(((name, 1000),) for name in CRITERION_NAMES[:8]))
 WEIGHTED = Ranking(((("packing", 1000), ("spread", 250)),), DEFAULT_TOP_N)

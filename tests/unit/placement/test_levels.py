@@ -3,7 +3,8 @@
 import pytest
 
 from placement import Forbid, PoolPolicy, Spare, TierPolicy, plan
-from placement.levels import SCALE, packing, shares, violations
+from placement.fullness import SCALE
+from placement.levels import packing, shares, violations
 from placement.ranking import LEXICOGRAPHIC
 from placement.scene import scene_of
 from tests.placement_worlds import ONE_TIER, a_claim, a_fleet, a_node, a_request, vcpu

@@ -3,7 +3,8 @@
 import pytest
 
 from placement import LEXICOGRAPHIC, WEIGHTED, InvalidRequest, PoolPolicy, Ranking, TierPolicy, plan, ranking_from
-from placement.levels import SCALE, shares
+from placement.fullness import SCALE
+from placement.levels import shares
 from placement.ranking import draw
 from tests.placement_worlds import LOCAL, ONE_TIER, a_claim, a_fleet, a_node, a_request
 

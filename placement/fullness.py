@@ -1,0 +1,18 @@
+"""How full a node would be, from 0 to SCALE, in whole numbers."""
+
+from __future__ import annotations
+
+from placement.amounts import Amounts
+
+SCALE = 1 << 20
+
+
+def fullness(asked: Amounts, used: Amounts, capacity: Amounts) -> int:
+    """Rounded down once, at the end: equal means are equal measures. Only where what is asked fits."""
+    over, under, count = 0, 1, 0
+    for want, taken, most in zip(asked, used, capacity, strict=True):
+        if want:
+            over = over * most + (taken + want) * under
+            under *= most
+            count += 1
+    return over * SCALE // (under * count)

@@ -1,0 +1,111 @@
+"""The quick plan: the answer that the full one gives, found through the pool's index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import merge
+from itertools import islice
+
+from placement.answers import Plan, Ranked, Unschedulable
+from placement.cascade import Cascade, Seed, best_first, choose, nodes_named, survivors
+from placement.fleet import FleetView
+from placement.machines import Machine, machine_for
+from placement.policy import PoolPolicy, TierPolicy
+from placement.request import Request
+from placement.scene import Scene, scene_of
+from placement.sentence import NO_NODES, refused_by
+from placement.standing import Standing, Standings, standings
+from placement.survey import STRAY, plan
+from placement.tally import tally
+
+
+def place(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed = None) -> Plan:
+    """What `plan` answers, found fast: ranked, rejections and tiers are left out, refused is told only with a no."""
+    if policy.archived or request.pin is not None or (request.tenant is not None and policy.ranking.by_tenant):
+        return plan(request, fleet, policy, seed=seed)
+    search = Search(request, fleet, policy, seed)
+    cascade = Cascade(request, fleet, policy, seed, search)
+    answer = cascade.answer()
+    nodes = len(search.index.members)
+    if answer is not None:
+        return Plan(answer, nodes, levels=policy.ranking.names)
+    if search.around.group is not None:
+        return plan(request, fleet, policy, seed=seed)
+    refused = tally(cascade, search.shelf, search.around, search.skip)
+    reason = refused_by(refused, nodes) if nodes else NO_NODES
+    return Plan(Unschedulable(reason), nodes, refused=refused, levels=policy.ranking.names)
+
+
+class Search:
+    """Looks through a tier class by class; nodes that are special to the request are looked at one by one."""
+
+    def __init__(self, request: Request, fleet: FleetView, policy: PoolPolicy, seed: Seed) -> None:
+        self.request = request
+        self.fleet = fleet
+        self.policy = policy
+        self.seed = seed
+        self.index = fleet.index(request.pool)
+        self.shelf = self.index.shelf(request)
+        self.around = scene_of(request, fleet, STRAY)
+        self.special = request.forbid.nodes.union(fleet.nodes_of(request.owner))
+        apart = (name for owner in request.separate for name in fleet.nodes_of(owner))
+        self.skip = self.special.union(request.excluded, apart)
+
+    def best(self, tier: TierPolicy, *, compliant: bool) -> Ranked | None:
+        scene, ranking = self.scene(tier), self.policy.ranking
+        names = self.special if scene.group is None else scene.group
+        kept: list[Ranked] = []
+        if names:
+            nodes = nodes_named(names, self.fleet, self.request.pool, tier)
+            kept = survivors(self.request, nodes, scene, ranking, compliant=compliant)
+        if scene.group is None:
+            look = self._top if ranking.top_n == 1 else self._in_order
+            found = look(scene, compliant=compliant)
+            kept = list(islice(merge(kept, found, key=best_first), ranking.top_n))
+        return choose(kept, ranking, self.seed) if kept else None
+
+    def machine(self, tier: TierPolicy) -> Machine | str:
+        capped = self.policy.provisioning and tier.max_nodes is not None
+        nodes = sum(node.tier == tier.name for node in self.index.members.values()) if capped else 0
+        return machine_for(self.request, self.scene(tier), self.policy, nodes)
+
+    def scene(self, tier: TierPolicy) -> Scene:
+        return self.around._replace(tier=tier)
+
+    def _top(self, scene: Scene, *, compliant: bool) -> Iterator[Ranked]:
+        """The best node of the tier, special ones apart; nothing if none fits."""
+        request, tier = self.request, scene.tier
+        classes = standings(request, scene, self.policy.ranking, self.index)
+        best: Ranked | None = None
+        for standing in classes.classes:
+            if best is not None and standing.bound < best.key:
+                break
+            shelf = self.shelf.classes.get(standing.group)
+            if shelf is None or (compliant and standing.violated):
+                continue
+            found = shelf.first(request.asked, self.skip, binpack=tier.packing == "binpack")
+            if found is not None:
+                key = classes.key(standing, found[0])
+                if best is None or key > best.key or (key == best.key and found[1] < best.node):
+                    best = Ranked(found[1], tier.name, key, standing.violated)
+        if best is not None:
+            yield best
+
+    def _in_order(self, scene: Scene, *, compliant: bool) -> Iterator[Ranked]:
+        """The nodes of the tier that fit, special ones apart, the best first."""
+        request, tier = self.request, scene.tier
+        classes = standings(request, scene, self.policy.ranking, self.index)
+        rows = []
+        for standing in classes.classes:
+            shelf = self.shelf.classes.get(standing.group)
+            if shelf is not None and not (compliant and standing.violated):
+                found = shelf.ranked(request.asked, self.skip, binpack=tier.packing == "binpack")
+                rows.append(_row(tier, classes, standing, found))
+        return merge(*rows, key=best_first)
+
+
+def _row(
+    tier: TierPolicy, classes: Standings, standing: Standing, found: Iterator[tuple[int, str]]
+) -> Iterator[Ranked]:
+    for packing, name in found:
+        yield Ranked(name, tier.name, classes.key(standing, packing), standing.violated)

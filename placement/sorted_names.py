@@ -1,0 +1,57 @@
+"""A sorted set of names in short runs, so that a change moves little memory however many there are."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator
+
+RUN = 512
+
+
+class SortedNames:
+    """Names by code point."""
+
+    __slots__ = ("_firsts", "_runs")
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        ordered = sorted(set(names))
+        self._runs = [ordered[at : at + RUN] for at in range(0, len(ordered), RUN)]
+        self._firsts = [run[0] for run in self._runs]
+
+    def add(self, name: str) -> None:
+        """Add a name that is not there yet."""
+        if not self._runs:
+            self._runs.append([name])
+            self._firsts.append(name)
+            return
+        at = self._run_of(name)
+        run = self._runs[at]
+        insort(run, name)
+        if len(run) > 2 * RUN:
+            self._runs[at : at + 1] = [run[:RUN], run[RUN:]]
+            self._firsts.insert(at + 1, run[RUN])
+        self._firsts[at] = self._runs[at][0]
+
+    def remove(self, name: str) -> None:
+        """Remove a name that is there."""
+        at = self._run_of(name)
+        run = self._runs[at]
+        del run[bisect_left(run, name)]
+        if run:
+            self._firsts[at] = run[0]
+        else:
+            del self._runs[at], self._firsts[at]
+
+    def __len__(self) -> int:
+        return sum(map(len, self._runs))
+
+    def __bool__(self) -> bool:
+        return bool(self._runs)
+
+    def __iter__(self) -> Iterator[str]:
+        for run in self._runs:
+            yield from run
+
+    def _run_of(self, name: str) -> int:
+        at = bisect_left(self._firsts, name)
+        return at if at < len(self._firsts) and self._firsts[at] == name else max(at - 1, 0)

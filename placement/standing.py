@@ -1,0 +1,93 @@
+"""How the classes of an index rank for one kind of request, worked out once as long as the classes stay the same."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from placement.filters import Filter, labels, reserved, schedulable, zone
+from placement.fullness import SCALE
+from placement.index import NodeClass, PoolIndex, State
+from placement.levels import CRITERIA, violations
+from placement.node import NodeView
+from placement.ranking import Ranking
+from placement.request import Request
+from placement.scene import Scene
+
+MOST_KEPT = 512
+STATIC: tuple[tuple[str, Filter], ...] = (("schedulable", schedulable), ("reserved", reserved), ("labels", labels))
+"""The filters before `fits` that say the same of a whole class."""
+
+
+class Standing(NamedTuple):
+    """One class: the key of a node in it is `fixed` plus the weights of packing times its packing measure."""
+
+    bound: tuple[int, ...]
+    """The key of a node that packs perfectly."""
+    fixed: tuple[int, ...]
+    violated: tuple[str, ...]
+    group: NodeClass
+
+
+class Standings(NamedTuple):
+    """The classes that may take the request, the most promising first."""
+
+    packing: tuple[int, ...]
+    """The weight of packing in each level."""
+    classes: tuple[Standing, ...]
+
+    def key(self, standing: Standing, packing: int) -> tuple[int, ...]:
+        return tuple(part + weight * packing for part, weight in zip(standing.fixed, self.packing, strict=True))
+
+
+def standings(request: Request, scene: Scene, ranking: Ranking, index: PoolIndex) -> Standings:
+    """Of a tier's classes, for the node of a request that is special to it in no way."""
+    kind = (
+        scene.tier.name,
+        scene.tier.packing,
+        ranking,
+        tuple(request.labels.items()),
+        request.tenant,
+        request.template,
+        request.override_reservation,
+        request.exclusive,
+        request.spare,
+        request.images,
+        request.forbid[1:] if request.role == "backup" else None,
+        request.same_zone,
+        scene.near,
+        frozenset(zones for _, zones in scene.zones),
+    )
+    found: Standings | None = index.standings.get(kind)
+    if found is None:
+        found = _work_out(request, scene, ranking, index)
+        if len(index.standings) >= MOST_KEPT:
+            index.standings.clear()
+        index.standings[kind] = found
+    return found
+
+
+def _work_out(request: Request, scene: Scene, ranking: Ranking, index: PoolIndex) -> Standings:
+    packing = tuple(sum(weight for name, weight in level if name == "packing") for level in ranking.levels)
+    able = []
+    for group in index.classes:
+        node = group.exemplar
+        if node.tier == scene.tier.name and takes(request, scene, group):
+            fixed = _fixed(ranking, request, node, scene)
+            bound = tuple(part + weight * SCALE for part, weight in zip(fixed, packing, strict=True))
+            able.append(Standing(bound, fixed, violations(request, node), group))
+    return Standings(packing, tuple(sorted(able, key=lambda standing: standing.bound, reverse=True)))
+
+
+def takes(request: Request, scene: Scene, group: NodeClass) -> bool:
+    """Whether a stranger's request may go on a node of this class that has room."""
+    if group.state is State.HELD or (request.exclusive and group.state is not State.EMPTY):
+        return False
+    node = group.exemplar
+    return zone(request, node, scene) is None and all(rule(request, node, scene) is None for _, rule in STATIC)
+
+
+def _fixed(ranking: Ranking, request: Request, node: NodeView, scene: Scene) -> tuple[int, ...]:
+    return tuple(
+        sum(weight * CRITERIA[name](request, node, scene) for name, weight in level if name != "packing")
+        for level in ranking.levels
+    )

@@ -1,0 +1,54 @@
+"""The reasons of a no, counted bucket by bucket: the same numbers as from looking at every node."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from placement.amounts import shortage
+from placement.cascade import Cascade
+from placement.filters import printed
+from placement.index import BucketKey, NodeClass, Shelf
+from placement.scene import Scene
+from placement.sentence import ordered
+from placement.standing import STATIC
+from placement.survey import last_word
+
+
+def tally(cascade: Cascade, shelf: Shelf, around: Scene, apart: frozenset[str]) -> dict[str, int]:
+    """Refused nodes by printed reason. `apart` are looked at one by one; no member of a group is placed yet."""
+    told: Counter[str] = Counter()
+    gone: Counter[tuple[NodeClass, BucketKey | None]] = Counter()
+    for name in apart & shelf.where.keys():
+        group, key = shelf.where[name]
+        gone.update([(group, key), (group, None)])
+        told[_last_word(name, cascade, around)] += 1
+    for group, on_shelf in shelf.classes.items():
+        reason = _of_all(group, cascade, around)
+        if reason is not None:
+            told[reason] += on_shelf.size - gone[group, None]
+            continue
+        for key, names in on_shelf.buckets.items():
+            short = shortage(key[1].minus(key[2]), cascade.request.asked)
+            if short is not None:
+                told[printed("fits", short)] += len(names) - gone[group, key]
+            else:
+                told.update(_last_word(name, cascade, around) for name in names if name not in apart)
+    return ordered(+told)
+
+
+def _of_all(group: NodeClass, cascade: Cascade, around: Scene) -> str | None:
+    """The reason that stands before any amount and is the same for the whole class."""
+    node = group.exemplar
+    if all(node.tier != tier.name for tier in cascade.policy.tiers):
+        return printed("tier", f"tier {node.tier}")
+    for name, rule in STATIC:
+        reason = rule(cascade.request, node, around)
+        if reason is not None:
+            return printed(name, reason)
+    return None
+
+
+def _last_word(name: str, cascade: Cascade, around: Scene) -> str:
+    node = cascade.fleet.node(name)
+    assert node is not None
+    return last_word(node, cascade, around).text

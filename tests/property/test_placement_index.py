@@ -1,0 +1,79 @@
+"""The index gives what the full plan gives, whatever was written in between."""
+
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+
+from placement import WEIGHTED, Unschedulable, place, plan, sorted_names
+from placement import index as index_module
+from placement.sorted_names import SortedNames
+from tests.placement_random import NAMES, sources
+
+req = pytest.mark.req
+
+
+def answers(found):
+    return found.answer, found.nodes, found.refused if isinstance(found.answer, Unschedulable) else {}
+
+
+@req("F152", "P48", "P51", "P111")
+@settings(max_examples=1500, deadline=None)
+@given(sources)
+def test_the_quick_plan_is_the_full_plan(source):
+    """One view, many writes and many requests: every answer, and every count of a no."""
+    world = source.world()
+    fleet = world.fleet()
+    for _ in range(12):
+        request_ = source.request()
+        policy = source.any(world.policy, world.policy, source.policy())
+        assert answers(place(request_, fleet, policy)) == answers(plan(request_, fleet, policy))
+        for _ in range(source.any(0, 1, 3)):
+            verb, value = source.write()
+            getattr(fleet, verb)(value)
+
+
+@settings(max_examples=300, deadline=None)
+@given(sources)
+def test_a_draw_falls_on_the_same_node(source):
+    world = source.world()
+    policy = source.policy()
+    policy = type(policy)(tiers=policy.tiers, ranking=WEIGHTED._replace(top_n=3), provisioning=policy.provisioning)
+    fleet, request_ = world.fleet(), source.request()
+    for seed in range(5):
+        assert place(request_, fleet, policy, seed=seed).answer == plan(request_, fleet, policy, seed=seed).answer
+
+
+@settings(max_examples=200, deadline=None)
+@given(sources)
+def test_an_index_that_must_forget_stays_exact(source):
+    """Its limits are reached at once: few shelves, orders and labels are kept, and the log is cut."""
+    limits = {"MOST_SHELVES": 2, "MOST_ORDERS": 1, "MOST_LEARNT": 2, "SPARE_LOG": 3}
+    with patch.multiple(index_module, **limits):
+        world = source.world()
+        fleet = world.fleet()
+        for _ in range(20):
+            request_ = source.request()
+            assert answers(place(request_, fleet, world.policy)) == answers(plan(request_, fleet, world.policy))
+            verb, value = source.write()
+            getattr(fleet, verb)(value)
+
+
+@given(sources)
+def test_asking_changes_no_view(source):
+    world = source.world()
+    fleet = world.fleet()
+    revision = fleet.revision
+    place(source.request(), fleet, world.policy)
+    assert (fleet, fleet.revision) == (world.fleet(), revision)
+
+
+@given(sources)
+def test_names_stay_sorted(source):
+    with patch.object(sorted_names, "RUN", 2):
+        names, model = SortedNames(NAMES[:3]), set(NAMES[:3])
+        for _ in range(60):
+            name = source.any(*NAMES)
+            (names.remove if name in model else names.add)(name)
+            model ^= {name}
+            assert (list(names), len(names), bool(names)) == (sorted(model), len(model), bool(model))
