@@ -1,3 +1,5 @@
 """The root that people who write definitions import from."""
 
-__version__ = "0.1.0"
+from resources.version import VERSION as __version__
+
+__all__ = ["__version__"]
