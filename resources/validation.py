@@ -50,6 +50,8 @@ def parse(model: type[M], document: object, *, path: str = "spec") -> M:
 def _translated(model: type[BaseModel], errors: Iterable[ErrorDetails], path: str) -> list[FieldError]:
     found: dict[str, FieldError] = {}
     for error in errors:
+        if error["type"] == "default_factory_not_called":  # a consequence of an error that is told itself
+            continue
         problem = _one(model, error, path)
         found.setdefault(problem.path + problem.message * problem.unknown, problem)
     return list(found.values())

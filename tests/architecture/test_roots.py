@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib.metadata
-import re
 import sys
 
 import pytest
 
+import rmctl
+from resources.version import VERSION
 from tests.architecture.tree import PACKAGES, ROOT, project
 
 HATCH = project()["tool"]["hatch"]["build"]["targets"]["wheel"]
@@ -36,8 +37,5 @@ def test_the_wheel_carries_the_migrations() -> None:
     assert HATCH["force-include"] == {"migrations": "store/migrations"}
 
 
-def test_the_version_stands_in_two_places_and_is_one() -> None:
-    text = (ROOT / "rmctl" / "__init__.py").read_text(encoding="utf-8")
-    found = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
-    assert found is not None
-    assert found[1] == project()["project"]["version"]
+def test_the_version_stands_in_one_place() -> None:
+    assert (rmctl.__version__, project()["tool"]["hatch"]["version"]["path"]) == (VERSION, "resources/version.py")

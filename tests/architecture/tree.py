@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("resources", "placement", "store", "controllers", "api", "agent", "cli", "rmctl")
 CORE = ("resources", "placement", "store", "controllers")
 GENERATED = "_pb2"
-NOT_OURS = {".git", ".venv", ".demo", ".docs", "__pycache__", "build", "dist"}
+NOT_OURS = {".git", ".venv", ".demo", ".docs", ".hypothesis", "__pycache__", "build", "dist"}
 
 
 def files(folder: Path = ROOT) -> Iterator[Path]:
