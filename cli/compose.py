@@ -63,7 +63,7 @@ class Server:
         self._manager = Manager(
             self._store,
             self._environment,
-            {kind_of(controller): controller for controller in CONTROLLERS},
+            {controller.kind: controller for controller in CONTROLLERS},
             [AgentDriver(self._connections)],
             workers=settings.pass_workers,
             effect_workers=settings.effect_workers,

@@ -18,6 +18,7 @@ from cli.errors import CliError, Unreachable
 from cli.flags import Flags
 from cli.manifests import Manifest, load
 from cli.session import Session
+from cli.targets import Target
 from cli.terminal import out, say
 
 EXAMPLES = Path(__file__).parent / "examples"
@@ -108,8 +109,9 @@ def _reach(session: Session, manifests: Sequence[Manifest]) -> list[str]:
 
 def _wait(session: Session, manifest: Manifest, wanted: Expectation) -> dict[str, Any]:
     end = time.monotonic() + LIMIT_SECONDS
+    path = paths.item(Target(session.kind(manifest.kind), manifest.name), session.project)
     while True:
-        item = _fetch(session, paths.one(session.kind(manifest.kind), manifest.name, session.project))
+        item = _fetch(session, path)
         if item is not None and (wanted.met(item) or time.monotonic() > end):
             return item
         time.sleep(POLL_SECONDS)
@@ -151,7 +153,7 @@ def _served(job: dict[str, Any]) -> tuple[str, str] | None:
 
 
 def _jobs(session: Session) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = session.client.get(paths.every(session.kind("job"), session.project))["items"]
+    found: list[dict[str, Any]] = session.client.get(paths.collection(session.kind("job"), session.project))["items"]
     return found
 
 

@@ -83,6 +83,7 @@ class NodeController:
         turned = now.phase != node.status.phase or now.given_up != node.status.given_up
         return Decision(
             status,
+            rooms=capacity.rooms(node, view.facts),
             blocks=openness.blocks(node, reasons),
             events=_events(node, now),
             wake=_wake(node, view.allocations, jobs=turned) if turned or _differs(node, status) else (),

@@ -179,7 +179,7 @@ def _nowhere(step: Step, payload: Mapping[str, object]) -> Decision:
         _no_fit(f"waits for a place: {sentence}"),
         unfit=("NoFit", sentence),
         after=step.now + (SPACING_SECONDS[0] if only_once else TICK_SECONDS),
-        no_place_since=(pool, step.view.fleet.pool_revision(pool)),
+        no_place_since=(pool, step.view.capacity_revision),
     )
 
 

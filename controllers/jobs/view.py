@@ -57,6 +57,8 @@ class JobView:
     nodes: Mapping[str, NodeState] = field(default_factory=dict)
     siblings: Sequence[Sibling] = ()
     fleet: FleetView = field(default_factory=FleetView)
+    capacity_revision: int = 0
+    """Of the pool, as the fleet view stood."""
 
     def node(self, name: str) -> NodeState:
         return self.nodes.get(name) or NodeState(name, silent=True, lost=True, given_up=True, connected=False)
@@ -79,6 +81,7 @@ def observe(job: Job, reader: Reader) -> JobView:
         nodes={name: state for name in sorted(names) if (state := _node(name, reader)) is not None},
         siblings=tuple(_sibling(other) for other in siblings if isinstance(other, Job) and other.uid != job.uid),
         fleet=reader.fleet(),
+        capacity_revision=reader.capacity_revision(job.spec.pool),
     )
 
 

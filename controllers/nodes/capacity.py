@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from controllers.runtime.decision import Room
 from resources.allocation import Allocation
 from resources.facts import Inventory, NodeFacts
-from resources.node import Amount, NodeSpec
+from resources.node import Amount, Node, NodeSpec
 from resources.quantities import scaled_down
 
 
@@ -21,6 +22,20 @@ def amounts(spec: NodeSpec, facts: NodeFacts | None, allocations: Sequence[Alloc
         "cores": _amount(has.cores, has.cores, sum(a.cores for a in allocations)),
         "memory": _amount(has.memory_mib, has.memory_mib, sum(a.memory_mib for a in allocations)),
     }
+
+
+def rooms(node: Node, facts: NodeFacts | None) -> tuple[Room, ...]:
+    """What the ledger guards: totals and what of them may be claimed. A node that was never heard of has none."""
+    if facts is None:
+        return ()
+    has = facts.inventory
+    vcpu = scaled_down(has.capacity_milli, cap_of(node.spec, has))
+    amounts = {
+        "vcpu": (has.capacity_milli, vcpu),
+        "cores": (has.cores, has.cores),
+        "memory": (has.memory_mib, has.memory_mib),
+    }
+    return (Room(node.name, node.spec.pool, amounts),)
 
 
 def cap_of(spec: NodeSpec, inventory: Inventory) -> float:

@@ -70,7 +70,7 @@ class SimServer:
         self.manager = Manager(
             self.store,
             self.environment,
-            {controller.kind.__name__.lower(): controller for controller in CONTROLLERS},
+            {controller.kind: controller for controller in CONTROLLERS},
             [AgentDriver(self.connections)],  # type: ignore[arg-type]
             workers=3,
             effect_workers=3,
