@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 from controllers.jobs import ids
-from resources.canonical import Document, canonical
+from resources.canonical import Document
 from resources.effect import Effect
 from resources.job import Job
-from resources.job_entry import Probe
-from resources.pool import Pool
-from resources.quantities import milli
 
 PROVIDER = "agents"
+PLACING = {
+    "active",
+    "restarted_at",
+    "start_date_time",
+    "on_launch",
+    "override_reservation",
+    "priority",
+    "forbid",
+    "same_az",
+    "co_locate_with",
+    "separate_from",
+    "exclusive",
+    "single_use",
+    "images",
+    "placing_stopped",
+    "history_generation",
+}
+"""Fields of a job's spec that an agent has no use for."""
 
 
-def start(job: Job, instance: ids.InstanceId, node: str, pool: Pool | None) -> Effect:
+def start(job: Job, instance: ids.InstanceId, node: str) -> Effect:
     """The whole order for one instance. Of secrets it holds names and keys only."""
-    return Effect("StartJob", instance.start_key, PROVIDER, _order(job, instance, pool), target=node)
+    return Effect("StartJob", instance.start_key, PROVIDER, _order(job, instance), target=node)
 
 
 def stop(job: Job, instance: ids.InstanceId, node: str, *, again: int = 0) -> Effect:
@@ -25,39 +40,14 @@ def stop(job: Job, instance: ids.InstanceId, node: str, *, again: int = 0) -> Ef
     return Effect("StopJob", key, PROVIDER, request, target=node)
 
 
-def _order(job: Job, instance: ids.InstanceId, pool: Pool | None) -> Document:
-    spec, asked = job.spec, job.spec.requirements
+def _order(job: Job, instance: ids.InstanceId) -> Document:
+    """The job's spec less what matters to its placing alone, so that nothing else makes it another request."""
     return {
         "project": job.project,
         "job": job.name,
         "jobUid": job.uid,
         "instance": str(instance),
-        "instanceKey": spec.role,
-        "role": spec.role,
+        "instanceKey": job.spec.role,
         "attempt": instance.attempt,
-        "command": list(spec.command or ()),
-        "image": spec.image or "",
-        "workingDir": spec.working_dir,
-        "env": dict(spec.env),
-        "secretEnv": {name: {"secret": at.secret, "key": at.key} for name, at in spec.secret_env.items()},
-        "parameters": {name: _text(value) for name, value in spec.parameters.items()},
-        "capacityMilli": milli(asked.required_capacity),
-        "cores": asked.required_cores,
-        "memoryMib": asked.required_memory_mib,
-        "ports": list(asked.required_host_ports),
-        "readiness": _probe(spec.readiness),
-        "liveness": _probe(spec.liveness),
-        "stopGraceSeconds": spec.stop_grace_seconds,
-        "onDisconnect": spec.on_disconnect,
-        "lostSeconds": 60 if pool is None else pool.spec.disconnect.lost_seconds,
-        "runAs": spec.run_as or "",
+        "spec": job.spec.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude=PLACING),
     }
-
-
-def _text(value: str | bool | float) -> str:
-    """As a job reads it in its environment: text as it is, the rest as JSON writes it."""
-    return value if isinstance(value, str) else canonical(value)
-
-
-def _probe(probe: Probe | None) -> Document | None:
-    return None if probe is None else probe.model_dump(mode="json", by_alias=True, exclude_none=True)

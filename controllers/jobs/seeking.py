@@ -154,7 +154,7 @@ def _placed(step: Step, pool: Pool, answer: Placed, payload: Mapping[str, object
             "Ready", False, "Scheduled", f"has its place on {answer.node} and starts at {sentences.clock(begin)}"
         )
         return step.on(phase="scheduled").end(ready, room=answer.node, after=begin)
-    effect = commands.start(job, instance, answer.node, pool)
+    effect = commands.start(job, instance, answer.node)
     ready = condition("Ready", False, "Starting", f"starts on {answer.node}")
     return step.on(phase="starting").plus(effects=(effect,)).end(ready, room=answer.node)
 

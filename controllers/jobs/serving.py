@@ -43,7 +43,7 @@ def _unsent(step: Step, claim: Allocation) -> Decision:
             "Ready", False, "Scheduled", f"has its place on {claim.node} and starts at {sentences.clock(begin)}"
         )
         return step.on(phase="scheduled").end(ready, room=claim.node, after=begin)
-    effect = commands.start(step.job, ids.read(claim.instance), claim.node, step.view.pool)
+    effect = commands.start(step.job, ids.read(claim.instance), claim.node)
     ready = silent_ready(step, claim.node, "starts on") or _starting(f"starts on {claim.node}")
     return step.on(phase="starting").plus(effects=(effect,)).end(ready, room=claim.node)
 
