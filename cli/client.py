@@ -166,7 +166,7 @@ class Client:
             connection.request(method, target, data, headers)
             response = connection.getresponse()
         except (RemoteDisconnected, BrokenPipeError, ConnectionResetError) as error:
-            raise _Stale(str(error)) from None
+            raise _Stale(messages.LOST.format(address=self.address, why=_why(error))) from None
         except TimeoutError:
             raise Unreachable(
                 messages.UNREACHABLE.format(address=self.address, why=f"no answer within {ANSWER_SECONDS:g} s")
@@ -208,8 +208,8 @@ class Client:
         return found
 
 
-class _Stale(Exception):
-    """The other side closed the connection before it answered."""
+class _Stale(Unreachable):
+    """The server closed the connection before it answered; on a kept one that says nothing about the server."""
 
 
 def refusal(code: int, status: Document) -> ServerRefused:

@@ -87,6 +87,7 @@ def _play(session: Session, processes: Processes) -> list[str]:
             for plan in NODES:
                 token = session.client.send("POST", paths.TOKENS, {"node": plan.name, "pool": "local"})["token"]
                 processes.start_agent(plan, token)
+            session.client.send("DELETE", paths.item(Target(session.kind("pool"), "default"), session.project))
             out("")
         late += _reach(session, manifests)
     return late
@@ -193,7 +194,7 @@ def _clear(folder: Path) -> None:
     if not folder.exists():
         folder.mkdir(mode=0o700, parents=True)
         return
-    known = {"lock", "state.db", "agents", "rmctl.sock", "agents.sock", "http-token", "server.log"}
+    parts = {"lock", "state.db", "agents", "rmctl.sock", "agents.sock", "http-token", "server.log"}
     if any(folder.iterdir()) and not (folder / "lock").exists():
         raise CliError(f"{folder} is no demo's folder: choose another one with --data")
     if _held(folder / "lock"):
@@ -201,7 +202,7 @@ def _clear(folder: Path) -> None:
     for plan in NODES:
         end_all(folder / "agents" / plan.name)
     for path in folder.iterdir():
-        if path.name in known or path.suffix in (".log", ".db-wal", ".db-shm") or path.name.startswith("state.db"):
+        if path.name in parts or path.suffix in (".log", ".db-wal", ".db-shm") or path.name.startswith("state.db"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
