@@ -23,7 +23,7 @@ class SimTask:
         self.done = scheduler.signal()
         self.error: BaseException | None = None
         self._target = target
-        self.greenlet = greenlet.greenlet(self._run)
+        self.greenlet = greenlet.greenlet(self._run, parent=scheduler.hub)
 
     def _run(self) -> None:
         try:
@@ -86,7 +86,7 @@ class Scheduler:
         self.steps = 0
         self.current: SimTask | None = None
         self.trace: list[str] = []
-        self._hub = greenlet.getcurrent()
+        self.hub = greenlet.getcurrent()
         self._ready: list[SimTask] = []
         self._sleeping: list[tuple[float, int, Wait]] = []
         self._order = itertools.count()
@@ -128,7 +128,7 @@ class Scheduler:
     def leave(self) -> None:
         if self.forbidden:
             raise AssertionError("a task gave way inside a transaction or a planning lock")
-        self._hub.switch()
+        self.hub.switch()
 
     def wake(self, wait: Wait) -> None:
         if not wait.woken:
