@@ -8,16 +8,21 @@ from sqlalchemy import bindparam, delete, select
 from sqlalchemy.dialects.sqlite import insert
 
 from resources.canonical import Document, canonical
+from store.statements import prepared
 from store.tables import applied as table
 from store.tx import Tx
 
-_find = select(table.c.document).where(table.c.uid == bindparam("u"), table.c.manager == bindparam("m"))
-_all = select(table.c.manager, table.c.document).where(table.c.uid == bindparam("u")).order_by(table.c.manager)
-_put = insert(table)
-_upsert = _put.on_conflict_do_update(
-    index_elements=["uid", "manager"], set_={"document": _put.excluded.document, "at": _put.excluded.at}
+_find = prepared(select(table.c.document).where(table.c.uid == bindparam("u"), table.c.manager == bindparam("m")))
+_all = prepared(
+    select(table.c.manager, table.c.document).where(table.c.uid == bindparam("u")).order_by(table.c.manager)
 )
-_delete = delete(table).where(table.c.uid == bindparam("u"), table.c.manager == bindparam("m"))
+_put = insert(table)
+_upsert = prepared(
+    _put.on_conflict_do_update(
+        index_elements=["uid", "manager"], set_={"document": _put.excluded.document, "at": _put.excluded.at}
+    )
+)
+_delete = prepared(delete(table).where(table.c.uid == bindparam("u"), table.c.manager == bindparam("m")))
 
 
 def find(tx: Tx, uid: str, manager: str) -> Document | None:

@@ -10,14 +10,15 @@ from sqlalchemy import delete, func, insert, select
 
 from resources.canonical import Document, canonical
 from resources.reference import Ref
+from store.statements import prepared
 from store.tables import changes
 from store.tx import Tx
 
 ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 
-_insert = insert(changes)
-_head = select(func.coalesce(func.max(changes.c.revision), 0))
-_oldest = select(func.coalesce(func.min(changes.c.revision), 0))
+_insert = prepared(insert(changes))
+_head = prepared(select(func.coalesce(func.max(changes.c.revision), 0)))
+_oldest = prepared(select(func.coalesce(func.min(changes.c.revision), 0)))
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,8 @@ def append(tx: Tx, type_: ChangeType, ref: Ref, uid: str, document: Document) ->
             "document": canonical(document),
         },
     )
-    key = inserted.inserted_primary_key
-    assert key is not None
-    return int(key[0])
+    revision: int = inserted.lastrowid
+    return revision
 
 
 def head(tx: Tx) -> int:
@@ -83,7 +83,7 @@ def compact(tx: Tx, keep: int) -> int:
     The newest always stays, so that the counter is never lost.
     """
     limit = head(tx) - max(keep, 1)
-    return tx.write(delete(changes).where(changes.c.revision <= limit)).rowcount
+    return int(tx.write(delete(changes).where(changes.c.revision <= limit)).rowcount)
 
 
 def _document(text: str, revision: int) -> Document:

@@ -10,6 +10,7 @@ from sqlalchemy import Row, bindparam, delete, insert, select, update
 
 from resources.canonical import canonical
 from store.queue import hashed
+from store.statements import prepared
 from store.tables import credentials as table
 from store.tx import Tx
 
@@ -25,9 +26,9 @@ class JoinToken:
     labels: dict[str, str]
 
 
-_find = select(table).where(table.c.hash == bindparam("h"))
-_insert = insert(table)
-_spend = update(table).where(table.c.hash == bindparam("b_hash"), table.c.spent_at.is_(None))
+_find = prepared(select(table).where(table.c.hash == bindparam("h")))
+_insert = prepared(insert(table))
+_spend = prepared(update(table).where(table.c.hash == bindparam("b_hash"), table.c.spent_at.is_(None)))
 
 
 def issue_join(
@@ -53,7 +54,7 @@ def join_token(tx: Tx, raw: str) -> JoinToken | None:
 
 def spend(tx: Tx, raw: str) -> bool:
     """True for the one caller that spends it."""
-    return tx.write(_spend, {"b_hash": hashed(raw), "spent_at": tx.now}).rowcount == 1
+    return bool(tx.write(_spend, {"b_hash": hashed(raw), "spent_at": tx.now}).rowcount)
 
 
 def issue_node(tx: Tx, raw: str, node: str) -> None:

@@ -16,60 +16,75 @@ from resources.resource import Resource
 from store.errors import ClaimLost, EffectMismatch
 from store.notes import EffectDue
 from store.queue import hashed
+from store.statements import prepared
 from store.tables import effects as table
 from store.tx import Tx
 
 LEASE_SECONDS = 120.0
 MAX_ERROR = 8192
+OPEN = or_(table.c.state == "pending", table.c.state == "indeterminate")
 UNWANTED = "no longer wanted"
 UNSURE_SECONDS = 5.0
 """How long an indeterminate effect waits before it is observed again."""
 
-_insert = insert(table)
-_one = select(table).where(table.c.uid == bindparam("u"), table.c.key == bindparam("k"))
+_insert = prepared(insert(table))
+_one = prepared(select(table).where(table.c.uid == bindparam("u"), table.c.key == bindparam("k")))
 _of = select(table).where(table.c.uid == bindparam("u")).order_by(table.c.created_at, table.c.key)
-_open_of = _of.where(table.c.state.in_(("pending", "indeterminate")))
+_all_of = prepared(_of)
+_open_of = prepared(_of.where(OPEN))
 _all = select(table).order_by(table.c.created_at.desc(), table.c.uid, table.c.key)
-_due = (
+_due = prepared(
     select(table)
     .where(
         table.c.provider == bindparam("p"),
-        table.c.state.in_(("pending", "indeterminate")),
+        OPEN,
         table.c.available_at <= bindparam("now"),
         or_(table.c.token_hash.is_(None), table.c.expires_at <= bindparam("now")),
     )
     .order_by(table.c.available_at, table.c.uid, table.c.key)
     .limit(bindparam("limit"))
 )
-_claim = update(table).where(
-    table.c.uid == bindparam("b_uid"),
-    table.c.key == bindparam("b_key"),
-    table.c.lease_generation == bindparam("b_lease"),
+_claim = prepared(
+    update(table).where(
+        table.c.uid == bindparam("b_uid"),
+        table.c.key == bindparam("b_key"),
+        table.c.lease_generation == bindparam("b_lease"),
+    )
 )
-_mine = update(table).where(
-    table.c.uid == bindparam("b_uid"),
-    table.c.key == bindparam("b_key"),
-    table.c.token_hash == bindparam("b_hash"),
-    table.c.lease_generation == bindparam("b_lease"),
-    table.c.expires_at > bindparam("b_now"),
-    table.c.state.in_(("pending", "indeterminate")),
+_mine = prepared(
+    update(table).where(
+        table.c.uid == bindparam("b_uid"),
+        table.c.key == bindparam("b_key"),
+        table.c.token_hash == bindparam("b_hash"),
+        table.c.lease_generation == bindparam("b_lease"),
+        table.c.expires_at > bindparam("b_now"),
+        OPEN,
+    )
 )
-_unwant = update(table).where(
-    table.c.uid == bindparam("b_uid"),
-    table.c.key == bindparam("b_key"),
-    table.c.state.in_(("pending", "indeterminate")),
+_unwant = prepared(
+    update(table).where(
+        table.c.uid == bindparam("b_uid"),
+        table.c.key == bindparam("b_key"),
+        OPEN,
+    )
 )
-_expire = update(table).where(table.c.token_hash.is_not(None)).values(expires_at=bindparam("now"))
-_hurry = update(table).where(
-    table.c.target == bindparam("t"),
-    table.c.state.in_(("pending", "indeterminate")),
-    table.c.available_at > bindparam("at"),
+_expire = prepared(update(table).where(table.c.token_hash.is_not(None)).values(expires_at=bindparam("now")))
+_hurry = prepared(
+    update(table).where(
+        table.c.target == bindparam("t"),
+        OPEN,
+        table.c.available_at > bindparam("at"),
+    )
 )
-_next = select(func.min(table.c.available_at)).where(
-    table.c.provider == bindparam("p"), table.c.state.in_(("pending", "indeterminate")), table.c.token_hash.is_(None)
+_next = prepared(
+    select(func.min(table.c.available_at)).where(
+        table.c.provider == bindparam("p"),
+        OPEN,
+        table.c.token_hash.is_(None),
+    )
 )
-_next_expiry = select(func.min(table.c.expires_at)).where(
-    table.c.provider == bindparam("p"), table.c.token_hash.is_not(None)
+_next_expiry = prepared(
+    select(func.min(table.c.expires_at)).where(table.c.provider == bindparam("p"), table.c.token_hash.is_not(None))
 )
 
 
@@ -126,7 +141,7 @@ def find(tx: Tx, uid: str, key: str) -> EffectRecord | None:
 
 def of(tx: Tx, uid: str) -> tuple[EffectRecord, ...]:
     """Of one resource, oldest first."""
-    return tuple(map(_read, tx.execute(_of, {"u": uid})))
+    return tuple(map(_read, tx.execute(_all_of, {"u": uid})))
 
 
 def open_of(tx: Tx, uid: str) -> tuple[EffectRecord, ...]:

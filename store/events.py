@@ -16,6 +16,7 @@ from resources.reference import Ref
 from store import changes
 from store.errors import TooLarge
 from store.notes import Evented
+from store.statements import prepared
 from store.tables import events as table
 from store.tx import Tx
 
@@ -42,16 +43,18 @@ class EventRecord:
     revision: int
 
 
-_same = select(table).where(
-    table.c.uid == bindparam("u"),
-    table.c.type == bindparam("t"),
-    table.c.severity == bindparam("s"),
-    table.c.message == bindparam("m"),
+_same = prepared(
+    select(table).where(
+        table.c.uid == bindparam("u"),
+        table.c.type == bindparam("t"),
+        table.c.severity == bindparam("s"),
+        table.c.message == bindparam("m"),
+    )
 )
-_insert = insert(table)
-_again = update(table).where(table.c.id == bindparam("b_id"))
+_insert = prepared(insert(table))
+_again = prepared(update(table).where(table.c.id == bindparam("b_id")))
 _newest = select(table).order_by(table.c.last_at.desc(), table.c.id.desc())
-_surplus = (
+_surplus = prepared(
     select(table.c.id)
     .where(table.c.uid == bindparam("u"), table.c.severity == bindparam("s"))
     .order_by(table.c.last_at.desc(), table.c.id.desc())

@@ -7,11 +7,12 @@ from typing import Any
 
 from sqlalchemy import Select, Table, bindparam, delete, insert, select
 
+from store.statements import prepared
 from store.tables import labels as table
 from store.tx import Tx
 
-_delete = delete(table).where(table.c.uid == bindparam("u"))
-_insert = insert(table)
+_delete = prepared(delete(table).where(table.c.uid == bindparam("u")))
+_insert = prepared(insert(table))
 
 
 def replace(tx: Tx, uid: str, kind: str, labels: Mapping[str, str]) -> None:

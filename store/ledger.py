@@ -13,16 +13,20 @@ from resources.canonical import canonical
 from resources.reference import Ref
 from store.errors import Short
 from store.notes import BlocksChanged, Released, Reserved, RoomSet
+from store.statements import prepared
 from store.tables import allocations, node_blocks, node_scalars, pool_rollup, port_claims
 from store.tx import Tx
 
 BLOCK_ORDER = ("unreachable", "no inventory", "terminating", "unhealthy", "not ready", "cordoned")
 
-_by_id = select(allocations).where(allocations.c.id == bindparam("i"))
+_by_id = prepared(select(allocations).where(allocations.c.id == bindparam("i")))
 _list = select(allocations).order_by(allocations.c.id)
-_insert = insert(allocations)
-_delete = delete(allocations).where(allocations.c.id == bindparam("i"))
-_take = (
+_listed = prepared(_list)
+_listed_of = prepared(_list.where(allocations.c.uid == bindparam("u")))
+_listed_on = prepared(_list.where(allocations.c.node == bindparam("n")))
+_insert = prepared(insert(allocations))
+_delete = prepared(delete(allocations).where(allocations.c.id == bindparam("i")))
+_take = prepared(
     update(node_scalars)
     .where(
         node_scalars.c.node == bindparam("n"),
@@ -31,34 +35,44 @@ _take = (
     )
     .values(allocated=node_scalars.c.allocated + bindparam("a"))
 )
-_give = (
+_give = prepared(
     update(node_scalars)
     .where(node_scalars.c.node == bindparam("n"), node_scalars.c.resource == bindparam("r"))
     .values(allocated=node_scalars.c.allocated - bindparam("a"))
 )
-_scalars = select(node_scalars).where(node_scalars.c.node == bindparam("n")).order_by(node_scalars.c.resource)
-_free = select(node_scalars.c.capacity - node_scalars.c.allocated).where(
-    node_scalars.c.node == bindparam("n"), node_scalars.c.resource == bindparam("r")
+_scalars = prepared(select(node_scalars).where(node_scalars.c.node == bindparam("n")).order_by(node_scalars.c.resource))
+_free = prepared(
+    select(node_scalars.c.capacity - node_scalars.c.allocated).where(
+        node_scalars.c.node == bindparam("n"), node_scalars.c.resource == bindparam("r")
+    )
 )
-_port = upsert(port_claims).on_conflict_do_nothing()
-_free_ports = delete(port_claims).where(port_claims.c.allocation == bindparam("i"))
+_port = prepared(upsert(port_claims).on_conflict_do_nothing())
+_free_ports = prepared(delete(port_claims).where(port_claims.c.allocation == bindparam("i")))
 _put_scalar = upsert(node_scalars)
-_set_scalar = _put_scalar.on_conflict_do_update(
-    index_elements=["node", "resource"],
-    set_={"total": _put_scalar.excluded.total, "capacity": _put_scalar.excluded.capacity},
+_set_scalar = prepared(
+    _put_scalar.on_conflict_do_update(
+        index_elements=["node", "resource"],
+        set_={"total": _put_scalar.excluded.total, "capacity": _put_scalar.excluded.capacity},
+    )
 )
 _put_rollup = upsert(pool_rollup)
-_add_rollup = _put_rollup.on_conflict_do_update(
-    index_elements=["pool", "resource"],
-    set_={
-        "capacity": pool_rollup.c.capacity + _put_rollup.excluded.capacity,
-        "allocated": pool_rollup.c.allocated + _put_rollup.excluded.allocated,
-    },
+_add_rollup = prepared(
+    _put_rollup.on_conflict_do_update(
+        index_elements=["pool", "resource"],
+        set_={
+            "capacity": pool_rollup.c.capacity + _put_rollup.excluded.capacity,
+            "allocated": pool_rollup.c.allocated + _put_rollup.excluded.allocated,
+        },
+    )
 )
-_blocks = select(node_blocks).where(node_blocks.c.node == bindparam("n")).order_by(node_blocks.c.since)
-_block = upsert(node_blocks).on_conflict_do_nothing()
-_unblock = delete(node_blocks).where(
-    node_blocks.c.node == bindparam("n"), node_blocks.c.reason == bindparam("r"), node_blocks.c.cause == bindparam("c")
+_blocks = prepared(select(node_blocks).where(node_blocks.c.node == bindparam("n")).order_by(node_blocks.c.since))
+_block = prepared(upsert(node_blocks).on_conflict_do_nothing())
+_unblock = prepared(
+    delete(node_blocks).where(
+        node_blocks.c.node == bindparam("n"),
+        node_blocks.c.reason == bindparam("r"),
+        node_blocks.c.cause == bindparam("c"),
+    )
 )
 
 
@@ -120,14 +134,14 @@ def list_allocations(
     tx: Tx, *, uid: str | None = None, node: str | None = None, pool: str | None = None
 ) -> tuple[Allocation, ...]:
     """By id; of a job, a node, a pool, or all."""
-    statement = _list
     if uid is not None:
-        statement = statement.where(allocations.c.uid == uid)
-    if node is not None:
-        statement = statement.where(allocations.c.node == node)
-    if pool is not None:
-        statement = statement.where(allocations.c.pool == pool)
-    return tuple(map(_read, tx.execute(statement)))
+        rows = tx.execute(_listed_of, {"u": uid})
+    elif node is not None:
+        rows = tx.execute(_listed_on, {"n": node})
+    else:
+        rows = tx.execute(_listed)
+    found = map(_read, rows)
+    return tuple(a for a in found if pool in (None, a.pool) and node in (None, a.node))
 
 
 def set_room(tx: Tx, node: str, pool: str, room: dict[str, tuple[int, int]]) -> None:

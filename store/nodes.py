@@ -13,6 +13,7 @@ from resources.canonical import canonical
 from resources.facts import Instance, Inventory, LogTail, NodeFacts
 from store.node_tables import instances, log_tails, node_facts
 from store.notes import NodeReported
+from store.statements import prepared
 from store.tx import Tx
 
 KEEP_TAILS = 2
@@ -20,27 +21,39 @@ KEEP_TAILS = 2
 KEEP_ENDED = 5
 """Ended instances kept of one job."""
 
-_facts = select(node_facts).where(node_facts.c.node == bindparam("n"))
+_facts = prepared(select(node_facts).where(node_facts.c.node == bindparam("n")))
 _put_facts = insert(node_facts)
-_upsert_facts = _put_facts.on_conflict_do_update(
-    index_elements=["node"],
-    set_={
-        column: _put_facts.excluded[column]
-        for column in ("boot_id", "inventory", "last_heartbeat", "report_seq", "connected")
-    },
+_upsert_facts = prepared(
+    _put_facts.on_conflict_do_update(
+        index_elements=["node"],
+        set_={
+            column: _put_facts.excluded[column]
+            for column in ("boot_id", "inventory", "last_heartbeat", "report_seq", "connected")
+        },
+    )
 )
-_beat = update(node_facts).where(node_facts.c.node == bindparam("b_node"))
+_beat = prepared(update(node_facts).where(node_facts.c.node == bindparam("b_node")))
+_every = select(instances).order_by(instances.c.uid, instances.c.attempt, instances.c.id)
+_instances = prepared(_every)
+_instances_of = prepared(_every.where(instances.c.uid == bindparam("u")))
+_instances_on = prepared(_every.where(instances.c.node == bindparam("n")))
 _put_instance = insert(instances)
-_upsert_instance = _put_instance.on_conflict_do_update(
-    index_elements=["uid", "id"],
-    set_={
-        column.name: _put_instance.excluded[column.name] for column in instances.c if column.name not in ("uid", "id")
-    },
+_upsert_instance = prepared(
+    _put_instance.on_conflict_do_update(
+        index_elements=["uid", "id"],
+        set_={
+            column.name: _put_instance.excluded[column.name]
+            for column in instances.c
+            if column.name not in ("uid", "id")
+        },
+    )
 )
 _put_tail = insert(log_tails)
-_upsert_tail = _put_tail.on_conflict_do_update(
-    index_elements=["uid", "instance"],
-    set_={column: _put_tail.excluded[column] for column in ("attempt", "text", "truncated", "at")},
+_upsert_tail = prepared(
+    _put_tail.on_conflict_do_update(
+        index_elements=["uid", "instance"],
+        set_={column: _put_tail.excluded[column] for column in ("attempt", "text", "truncated", "at")},
+    )
 )
 
 
@@ -105,12 +118,13 @@ def drop_facts(tx: Tx, node: str) -> None:
 
 def list_instances(tx: Tx, *, uid: str | None = None, node: str | None = None) -> tuple[Instance, ...]:
     """By uid and id; of a job, of a node, or all."""
-    statement = select(instances).order_by(instances.c.uid, instances.c.attempt, instances.c.id)
     if uid is not None:
-        statement = statement.where(instances.c.uid == uid)
-    if node is not None:
-        statement = statement.where(instances.c.node == node)
-    return tuple(map(_read_instance, tx.execute(statement)))
+        rows = tx.execute(_instances_of, {"u": uid})
+    elif node is not None:
+        rows = tx.execute(_instances_on, {"n": node})
+    else:
+        rows = tx.execute(_instances)
+    return tuple(i for i in map(_read_instance, rows) if node in (None, i.node))
 
 
 def put_instance(tx: Tx, instance: Instance) -> None:

@@ -13,6 +13,7 @@ from sqlalchemy.dialects.sqlite import insert
 from resources.reference import Ref
 from store.errors import ClaimLost
 from store.notes import Woken
+from store.statements import prepared
 from store.tables import queue as table
 from store.tx import Tx
 
@@ -53,20 +54,22 @@ _put = insert(table).values(
     conflicts=0,
     lease_generation=0,
 )
-_enqueue = _put.on_conflict_do_update(
-    index_elements=["kind", "project", "name"],
-    set_={
-        "available_at": case(
-            (table.c.errors == 0, func.min(table.c.available_at, _put.excluded.available_at)),
-            else_=func.min(
-                table.c.available_at,
-                func.max(_put.excluded.available_at, func.coalesce(table.c.last_run_at, 0) + FAILING_SECONDS),
+_enqueue = prepared(
+    _put.on_conflict_do_update(
+        index_elements=["kind", "project", "name"],
+        set_={
+            "available_at": case(
+                (table.c.errors == 0, func.min(table.c.available_at, _put.excluded.available_at)),
+                else_=func.min(
+                    table.c.available_at,
+                    func.max(_put.excluded.available_at, func.coalesce(table.c.last_run_at, 0) + FAILING_SECONDS),
+                ),
             ),
-        ),
-        "wakes": table.c.wakes + 1,
-    },
+            "wakes": table.c.wakes + 1,
+        },
+    )
 )
-_due = (
+_due = prepared(
     select(table)
     .where(
         table.c.available_at <= bindparam("now"),
@@ -75,7 +78,7 @@ _due = (
     .order_by(table.c.available_at, table.c.kind, table.c.project, table.c.name)
     .limit(bindparam("limit"))
 )
-_claim = (
+_claim = prepared(
     update(table)
     .where(
         table.c.kind == bindparam("k"),
@@ -97,10 +100,10 @@ _mine = (
     table.c.lease_generation == bindparam("g"),
     table.c.expires_at > bindparam("now"),
 )
-_held = select(table.c.wakes).where(*_mine)
-_renew = update(table).where(*_mine).values(expires_at=bindparam("expires"))
-_settle = delete(table).where(*_mine, table.c.wakes == bindparam("w"))
-_release = (
+_held = prepared(select(table.c.wakes).where(*_mine))
+_renew = prepared(update(table).where(*_mine).values(expires_at=bindparam("expires")))
+_settle = prepared(delete(table).where(*_mine, table.c.wakes == bindparam("w")))
+_release = prepared(
     update(table)
     .where(*_mine)
     .values(
@@ -113,10 +116,10 @@ _release = (
         enqueued_at=bindparam("since"),
     )
 )
-_expire = update(table).where(table.c.token_hash.is_not(None)).values(expires_at=bindparam("now"))
-_remove = delete(table).where(*_key)
-_next = select(func.min(table.c.available_at)).where(table.c.token_hash.is_(None))
-_next_expiry = select(func.min(table.c.expires_at)).where(table.c.token_hash.is_not(None))
+_expire = prepared(update(table).where(table.c.token_hash.is_not(None)).values(expires_at=bindparam("now")))
+_remove = prepared(delete(table).where(*_key))
+_next = prepared(select(func.min(table.c.available_at)).where(table.c.token_hash.is_(None)))
+_next_expiry = prepared(select(func.min(table.c.expires_at)).where(table.c.token_hash.is_not(None)))
 
 
 def enqueue(tx: Tx, ref: Ref, at: float | None = None) -> None:

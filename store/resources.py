@@ -12,7 +12,6 @@ from sqlalchemy import Row, bindparam, delete, exists, insert, select, update
 
 from resources import conditions
 from resources.canonical import Document, canonical
-from resources.effect import FINAL
 from resources.reference import Ref
 from resources.registry import BY_NAME
 from resources.resource import Resource, Status
@@ -20,6 +19,7 @@ from resources.wire import status_document, to_wire
 from store import changes, consequences, labels, queue
 from store.errors import AlreadyExists, BeingDeleted, Conflict, Corrupt, NotFound, TooLarge
 from store.notes import Gone, Written
+from store.statements import prepared
 from store.tables import effects as effects_table
 from store.tables import resources as table
 from store.tx import Tx
@@ -27,19 +27,24 @@ from store.tx import Tx
 MAX_DOCUMENT = 1024 * 1024
 Any_ = Resource[Any, Any]
 
-_by_ref = select(table).where(
-    table.c.kind == bindparam("k"), table.c.project == bindparam("p"), table.c.name == bindparam("n")
+_by_ref = prepared(
+    select(table).where(
+        table.c.kind == bindparam("k"), table.c.project == bindparam("p"), table.c.name == bindparam("n")
+    )
 )
-_by_uid = select(table).where(table.c.uid == bindparam("u"))
-_owned = select(table).where(table.c.owner == bindparam("o")).order_by(table.c.kind, table.c.name)
+_by_uid = prepared(select(table).where(table.c.uid == bindparam("u")))
+_owned = prepared(select(table).where(table.c.owner == bindparam("o")).order_by(table.c.kind, table.c.name))
 _all = select(table).where(table.c.kind == bindparam("k")).order_by(table.c.project, table.c.name)
-_all_in = _all.where(table.c.project == bindparam("p"))
-_insert = insert(table)
-_update = update(table).where(table.c.uid == bindparam("b_uid"), table.c.resource_version == bindparam("b_version"))
-_delete = delete(table).where(table.c.uid == bindparam("u"))
-_has_children = select(exists().where(table.c.owner == bindparam("o")))
-_has_open_effects = select(
-    exists().where(effects_table.c.uid == bindparam("u"), effects_table.c.state.not_in(tuple(sorted(FINAL))))
+_all_of = prepared(_all)
+_all_in = prepared(_all.where(table.c.project == bindparam("p")))
+_insert = prepared(insert(table))
+_update = prepared(
+    update(table).where(table.c.uid == bindparam("b_uid"), table.c.resource_version == bindparam("b_version"))
+)
+_delete = prepared(delete(table).where(table.c.uid == bindparam("u")))
+_has_children = prepared(select(exists().where(table.c.owner == bindparam("o"))))
+_has_open_effects = prepared(
+    select(exists().where(effects_table.c.uid == bindparam("u"), effects_table.c.completed_at.is_(None)))
 )
 
 
@@ -67,7 +72,7 @@ def by_uid(tx: Tx, uid: str) -> Any_ | None:
 
 def list_all(tx: Tx, kind: str, project: str | None = None) -> tuple[Any_, ...]:
     """All of a kind by project and name; of one project, or of all for None."""
-    rows = tx.execute(_all, {"k": kind}) if project is None else tx.execute(_all_in, {"k": kind, "p": project})
+    rows = tx.execute(_all_of, {"k": kind}) if project is None else tx.execute(_all_in, {"k": kind, "p": project})
     return tuple(map(_read, rows))
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult
+from sqlalchemy import Connection
 from sqlalchemy.sql import Executable
 
 from store.errors import ReadOnly
+from store.statements import Statement
 
 Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
 
@@ -19,22 +20,26 @@ class Tx:
     A rolled-back request leaves none.
     """
 
-    __slots__ = ("connection", "new_uuid", "notes", "now", "writable")
+    __slots__ = ("_raw", "connection", "new_uuid", "notes", "now", "writable")
 
     def __init__(self, connection: Connection, now: float, *, writable: bool, new_uuid: Any = None) -> None:
         self.connection = connection
+        self._raw: Any = connection.connection.dbapi_connection
         self.now = now
         self.writable = writable
         self.new_uuid = new_uuid
         self.notes: list[object] = []
 
-    def execute(self, statement: Executable, parameters: Parameters = None) -> CursorResult[Any]:
+    def execute(self, statement: Statement | Executable, parameters: Parameters = None) -> Any:
+        """Rows of a prepared statement, or SQLAlchemy's result of one built on the spot."""
+        if isinstance(statement, Statement):
+            return statement.run(self._raw, self.connection.dialect, parameters)
         return self.connection.execute(statement, parameters)
 
-    def write(self, statement: Executable, parameters: Parameters = None) -> CursorResult[Any]:
+    def write(self, statement: Statement | Executable, parameters: Parameters = None) -> Any:
         if not self.writable:
             raise ReadOnly
-        return self.connection.execute(statement, parameters)
+        return self.execute(statement, parameters)
 
     def note(self, value: object) -> None:
         self.notes.append(value)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Sequence
 from threading import Lock, RLock
 from typing import Any, TypeVar, cast
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from store.environment import Environment, Signal
 from store.errors import Full, StoreError, WriteInsideWrite
@@ -171,7 +172,8 @@ def _in_transaction(connection: Connection) -> bool:
 
 def _named(error: BaseException) -> BaseException:
     """SQLite's "database or disk is full" under its own name."""
-    if isinstance(error, OperationalError) and "full" in str(error.orig):
+    cause = getattr(error, "orig", error)
+    if isinstance(cause, sqlite3.OperationalError) and "full" in str(cause):
         full = Full()
         full.__cause__ = error
         return full
