@@ -130,20 +130,25 @@ class Shelf:
         self.where: dict[str, tuple[NodeClass, BucketKey]] = {}
         self.cursor = 0
 
-    def place(self, name: str, node: NodeView | None, group: NodeClass | None) -> None:
-        """Put a node where it belongs now; None takes it away."""
-        home = None if node is None or group is None else (group, self.key(node))
+    def place(self, node: NodeView, group: NodeClass) -> None:
+        """Put a node where it belongs now."""
+        name, home = node.name, (group, self.key(node))
         old = self.where.get(name)
         if old == home:
             return
         if old is not None:
             self.classes[old[0]].take(old[1], name)
-            del self.where[name]
-        if home is not None:
-            if home[0] not in self.classes:
-                self.classes[home[0]] = ClassShelf()
-            self.classes[home[0]].put(home[1], name)
-            self.where[name] = home
+        shelf = self.classes.get(group)
+        if shelf is None:
+            shelf = self.classes[group] = ClassShelf()
+        shelf.put(home[1], name)
+        self.where[name] = home
+
+    def remove(self, name: str) -> None:
+        """Take a node away, if it is there."""
+        old = self.where.pop(name, None)
+        if old is not None:
+            self.classes[old[0]].take(old[1], name)
 
     def key(self, node: NodeView) -> BucketKey:
         blocked = any(port in node.taken_ports for port in self.ports)
@@ -164,6 +169,8 @@ class PoolIndex:
         self.standings: dict[Hashable, Any] = {}
         """What the placer worked out for the classes as they are; forgotten when there is a new one."""
         self._classes: dict[Hashable, NodeClass] = {}
+        self._known: dict[str, tuple[object, dict[State, NodeClass]]] = {}
+        """The classes of a node by what its claims mean, as long as its facts stay the same."""
         self._shelves: dict[tuple[tuple[bool, ...], tuple[str, ...]], Shelf] = {}
         self._log: list[str] = []
         self._start = 0
@@ -175,6 +182,8 @@ class PoolIndex:
     def touch(self, name: str) -> None:
         """Note that a node came, went or changed."""
         self._log.append(name)
+        if name not in self.members:
+            self._known.pop(name, None)
         if len(self._log) > 2 * len(self.members) + SPARE_LOG:
             half = len(self._log) // 2
             self._start += half
@@ -184,6 +193,8 @@ class PoolIndex:
     def shelf(self, request: Request) -> Shelf:
         """The shelf for this request, up to date."""
         self._learn(request)
+        if len(self._classes) > 4 * len(self.members) + MOST_LEARNT:
+            self._forget()
         asked = request.asked
         key = ((asked[0] > 0, asked[1] > 0, asked[2] > 0), request.asked_ports)
         shelf = self._shelves.pop(key, None)
@@ -196,25 +207,36 @@ class PoolIndex:
             names = self._log[shelf.cursor - self._start :]
         for name in names:
             node = self.members.get(name)
-            shelf.place(name, node, None if node is None else self.class_of(node))
+            if node is None:
+                shelf.remove(name)
+            else:
+                shelf.place(node, self.class_of(node))
         shelf.cursor = self._start + len(self._log)
         self._shelves[key] = shelf
         return shelf
 
     def class_of(self, node: NodeView) -> NodeClass:
         state = State.HELD if node.holders else State.SHARED if node.owners else State.EMPTY
+        stamp, known = self._known.get(node.name, (None, {}))
+        if stamp is not node.stamp:
+            known = {}
+            self._known[node.name] = node.stamp, known
+        found = known.get(state)
+        if found is None:
+            found = known[state] = self._classify(node, state)
+        return found
+
+    def _classify(self, node: NodeView, state: State) -> NodeClass:
         spare = node.spare if node.unconsumed_spare else None
         told = tuple(node.label(label) for label, _ in self.labels)
         matched = tuple(
             value is not None and wanted in (ANY_VALUE, value)
             for value, (_, wanted) in zip(told, self.labels, strict=True)
         )
-        held = node.images & self.images if self.images else self.images
+        held = node.images & self.images
         key = (node.tier, node.zone, node.cloud, node.booted, node.no_schedule, matched, held, spare, state)
         found = self._classes.get(key)
         if found is None:
-            if len(self._classes) > 4 * len(self.members) + 64:
-                self._forget()
             exemplar = replace(node, name="", claims={}, spare=spare)
             found = self._classes[key] = NodeClass(exemplar, state)
             self.standings.clear()
@@ -235,6 +257,7 @@ class PoolIndex:
     def _forget(self) -> None:
         self.standings.clear()
         self._classes.clear()
+        self._known.clear()
         self._shelves.clear()
 
 

@@ -74,22 +74,29 @@ class Search:
 
     def _top(self, scene: Scene, *, compliant: bool) -> Iterator[Ranked]:
         """The best node of the tier, special ones apart; nothing if none fits."""
-        request, tier = self.request, scene.tier
-        classes = standings(request, scene, self.policy.ranking, self.index)
-        best: Ranked | None = None
-        for standing in classes.classes:
-            if best is not None and standing.bound < best.key:
+        asked, binpack = self.request.asked, scene.tier.packing == "binpack"
+        ranks = standings(self.request, scene, self.policy.ranking, self.index)
+        best: tuple[Standing, int, str] | None = None
+        key: tuple[int, ...] = ()
+        for standing in ranks.classes:
+            if best is not None and standing.bound < key:
                 break
             shelf = self.shelf.classes.get(standing.group)
             if shelf is None or (compliant and standing.violated):
                 continue
-            found = shelf.first(request.asked, self.skip, binpack=tier.packing == "binpack")
-            if found is not None:
-                key = classes.key(standing, found[0])
-                if best is None or key > best.key or (key == best.key and found[1] < best.node):
-                    best = Ranked(found[1], tier.name, key, standing.violated)
+            found = shelf.first(asked, self.skip, binpack=binpack)
+            if found is None:
+                continue
+            if best is not None and standing.fixed is best[0].fixed:
+                better = found[0] > best[1] or (found[0] == best[1] and found[1] < best[2])
+            else:
+                rival = ranks.key(standing, found[0])
+                better = best is None or rival > key or (rival == key and found[1] < best[2])
+            if better:
+                best = (standing, *found)
+                key = ranks.key(standing, found[0])
         if best is not None:
-            yield best
+            yield Ranked(best[2], scene.tier.name, key, best[0].violated)
 
     def _in_order(self, scene: Scene, *, compliant: bool) -> Iterator[Ranked]:
         """The nodes of the tier that fit, special ones apart, the best first."""

@@ -19,7 +19,10 @@ STATIC: tuple[tuple[str, Filter], ...] = (("schedulable", schedulable), ("reserv
 
 
 class Standing(NamedTuple):
-    """One class: the key of a node in it is `fixed` plus the weights of packing times its packing measure."""
+    """One class: the key of a node in it is `fixed` plus the weights of packing times its packing measure.
+
+    Classes that differ in nothing else share the very object `fixed`.
+    """
 
     bound: tuple[int, ...]
     """The key of a node that packs perfectly."""
@@ -36,14 +39,13 @@ class Standings(NamedTuple):
     classes: tuple[Standing, ...]
 
     def key(self, standing: Standing, packing: int) -> tuple[int, ...]:
-        return tuple(part + weight * packing for part, weight in zip(standing.fixed, self.packing, strict=True))
+        return tuple([part + weight * packing for part, weight in zip(standing.fixed, self.packing, strict=True)])
 
 
 def standings(request: Request, scene: Scene, ranking: Ranking, index: PoolIndex) -> Standings:
     """Of a tier's classes, for the node of a request that is special to it in no way."""
     kind = (
         scene.tier.name,
-        scene.tier.packing,
         ranking,
         tuple(request.labels.items()),
         request.tenant,
@@ -54,7 +56,6 @@ def standings(request: Request, scene: Scene, ranking: Ranking, index: PoolIndex
         request.images,
         request.forbid[1:] if request.role == "backup" else None,
         request.same_zone,
-        scene.near,
         frozenset(zones for _, zones in scene.zones),
     )
     found: Standings | None = index.standings.get(kind)
@@ -68,11 +69,13 @@ def standings(request: Request, scene: Scene, ranking: Ranking, index: PoolIndex
 
 def _work_out(request: Request, scene: Scene, ranking: Ranking, index: PoolIndex) -> Standings:
     packing = tuple(sum(weight for name, weight in level if name == "packing") for level in ranking.levels)
-    able = []
+    able: list[Standing] = []
+    same: dict[tuple[int, ...], tuple[int, ...]] = {}
     for group in index.classes:
         node = group.exemplar
         if node.tier == scene.tier.name and takes(request, scene, group):
             fixed = _fixed(ranking, request, node, scene)
+            fixed = same.setdefault(fixed, fixed)
             bound = tuple(part + weight * SCALE for part, weight in zip(fixed, packing, strict=True))
             able.append(Standing(bound, fixed, violations(request, node), group))
     return Standings(packing, tuple(sorted(able, key=lambda standing: standing.bound, reverse=True)))

@@ -1,5 +1,6 @@
 """The index gives what the full plan gives, whatever was written in between."""
 
+from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
@@ -77,3 +78,21 @@ def test_names_stay_sorted(source):
             (names.remove if name in model else names.add)(name)
             model ^= {name}
             assert (list(names), len(names), bool(names)) == (sorted(model), len(model), bool(model))
+
+
+VARIED = (
+    "exclusive forbid images labels override_reservation peers role same_zone spare template tenant excluded separate"
+).split()
+
+
+@settings(max_examples=500, deadline=None)
+@given(sources)
+def test_what_was_worked_out_for_one_request_serves_no_other(source):
+    """Requests that differ in one field at a time, on a view that stays as it is."""
+    world, asked = source.world(), source.request()
+    fleet = world.fleet()
+    for _ in range(25):
+        field = source.any(*VARIED)
+        other = replace(asked, **{field: getattr(source.request(), field)})
+        for request_ in (other, asked):
+            assert answers(place(request_, fleet, world.policy)) == answers(plan(request_, fleet, world.policy))
