@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from heapq import merge
 from itertools import islice
 
@@ -10,6 +10,7 @@ from placement.answers import Plan, Ranked, Unschedulable
 from placement.cascade import Cascade, Seed, best_first, choose, nodes_named, survivors
 from placement.fleet import FleetView
 from placement.machines import Machine, machine_for
+from placement.node import NodeView
 from placement.policy import PoolPolicy, TierPolicy
 from placement.request import Request
 from placement.scene import Scene, scene_of
@@ -26,6 +27,8 @@ def place(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed 
     search = Search(request, fleet, policy, seed)
     cascade = Cascade(request, fleet, policy, seed, search)
     answer = cascade.answer()
+    if search.unfit is not None and search.unfit.blocked:
+        search.index.pass_over(request.asked_ports, search.unfit.blocked)
     nodes = len(search.index.members)
     if answer is not None:
         return Plan(answer, nodes, levels=policy.ranking.names)
@@ -34,6 +37,26 @@ def place(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed 
     refused = tally(cascade, search.shelf, search.around, search.skip)
     reason = refused_by(refused, nodes) if nodes else NO_NODES
     return Plan(Unschedulable(reason), nodes, refused=refused, levels=policy.ranking.names)
+
+
+class Unfit:
+    """Whether a node with room is not to be taken: special nodes, excluded ones, and those with a port taken."""
+
+    __slots__ = ("blocked", "members", "ports", "skip")
+
+    def __init__(self, skip: frozenset[str], ports: frozenset[str], members: Mapping[str, NodeView]) -> None:
+        self.skip = skip
+        self.ports = ports
+        self.members = members
+        self.blocked = 0
+
+    def __call__(self, name: str) -> bool:
+        if name in self.skip:
+            return True
+        if self.ports.isdisjoint(self.members[name].taken_ports):
+            return False
+        self.blocked += 1
+        return True
 
 
 class Search:
@@ -50,6 +73,8 @@ class Search:
         self.special = request.forbid.nodes.union(fleet.nodes_of(request.owner))
         apart = (name for owner in request.separate for name in fleet.nodes_of(owner))
         self.skip = self.special.union(request.excluded, apart)
+        ports = frozenset(request.asked_ports) if not self.shelf.ports else frozenset()
+        self.unfit = Unfit(self.skip, ports, self.index.members) if self.skip or ports else None
 
     def best(self, tier: TierPolicy, *, compliant: bool) -> Ranked | None:
         scene, ranking = self.scene(tier), self.policy.ranking
@@ -84,11 +109,12 @@ class Search:
             shelf = self.shelf.classes.get(standing.group)
             if shelf is None or (compliant and standing.violated):
                 continue
-            found = shelf.first(asked, self.skip, binpack=binpack)
+            alike = best is not None and standing.fixed is best[0].fixed
+            found = shelf.first(asked, self.unfit, binpack=binpack, at_least=best[1] if best and alike else 0)
             if found is None:
                 continue
-            if best is not None and standing.fixed is best[0].fixed:
-                better = found[0] > best[1] or (found[0] == best[1] and found[1] < best[2])
+            if best is not None and alike:
+                better = found[0] > best[1] or found[1] < best[2]
             else:
                 rival = ranks.key(standing, found[0])
                 better = best is None or rival > key or (rival == key and found[1] < best[2])
@@ -106,7 +132,7 @@ class Search:
         for standing in classes.classes:
             shelf = self.shelf.classes.get(standing.group)
             if shelf is not None and not (compliant and standing.violated):
-                found = shelf.ranked(request.asked, self.skip, binpack=tier.packing == "binpack")
+                found = shelf.ranked(request.asked, self.unfit, binpack=tier.packing == "binpack")
                 rows.append(_row(tier, classes, standing, found))
         return merge(*rows, key=best_first)
 

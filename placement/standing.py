@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from placement.filters import Filter, labels, reserved, schedulable, zone
+from placement.filters import asked_label, printed, reserved, schedulable, zone
 from placement.fullness import SCALE
-from placement.index import NodeClass, PoolIndex, State
+from placement.index import PoolIndex
 from placement.levels import CRITERIA, violations
 from placement.node import NodeView
 from placement.ranking import Ranking
 from placement.request import Request
 from placement.scene import Scene
+from placement.shelf import NodeClass, State
 
 MOST_KEPT = 512
-STATIC: tuple[tuple[str, Filter], ...] = (("schedulable", schedulable), ("reserved", reserved), ("labels", labels))
-"""The filters before `fits` that say the same of a whole class."""
 
 
 class Standing(NamedTuple):
@@ -85,8 +84,17 @@ def takes(request: Request, scene: Scene, group: NodeClass) -> bool:
     """Whether a stranger's request may go on a node of this class that has room."""
     if group.state is State.HELD or (request.exclusive and group.state is not State.EMPTY):
         return False
-    node = group.exemplar
-    return zone(request, node, scene) is None and all(rule(request, node, scene) is None for _, rule in STATIC)
+    return zone(request, group.exemplar, scene) is None and refused_at_once(request, scene, group) is None
+
+
+def refused_at_once(request: Request, scene: Scene, group: NodeClass) -> str | None:
+    """The reason that stands before any amount and is the same for the whole class, as it is printed."""
+    for name, rule in (("schedulable", schedulable), ("reserved", reserved)):
+        reason = rule(request, group.exemplar, scene)
+        if reason is not None:
+            return printed(name, reason)
+    missing = next((pair for pair in request.labels.items() if pair not in group.matched), None)
+    return printed("labels", asked_label(*missing)) if missing is not None else None
 
 
 def _fixed(ranking: Ranking, request: Request, node: NodeView, scene: Scene) -> tuple[int, ...]:

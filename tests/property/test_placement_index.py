@@ -6,8 +6,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import given, settings
 
-from placement import WEIGHTED, Unschedulable, place, plan, sorted_names
-from placement import index as index_module
+from placement import WEIGHTED, Unschedulable, index, place, plan, shelf, sorted_names
 from placement.sorted_names import SortedNames
 from tests.placement_random import NAMES, sources
 
@@ -48,9 +47,8 @@ def test_a_draw_falls_on_the_same_node(source):
 @settings(max_examples=200, deadline=None)
 @given(sources)
 def test_an_index_that_must_forget_stays_exact(source):
-    """Its limits are reached at once: few shelves, orders and labels are kept, and the log is cut."""
-    limits = {"MOST_SHELVES": 2, "MOST_ORDERS": 1, "MOST_LEARNT": 2, "SPARE_LOG": 3}
-    with patch.multiple(index_module, **limits):
+    """Its limits are reached at once: few shelves and orders are kept, and every port gets a shelf."""
+    with patch.multiple(index, MOST_SHELVES=2, MOST_CLASSES=-40, PATIENCE=0), patch.object(shelf, "MOST_ORDERS", 1):
         world = source.world()
         fleet = world.fleet()
         for _ in range(20):
