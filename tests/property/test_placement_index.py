@@ -10,14 +10,12 @@ from placement import WEIGHTED, Unschedulable, index, place, plan, shelf, sorted
 from placement.sorted_names import SortedNames
 from tests.placement_random import NAMES, sources
 
-req = pytest.mark.req
-
 
 def answers(found):
     return found.answer, found.nodes, found.refused if isinstance(found.answer, Unschedulable) else {}
 
 
-@req("F152", "P48", "P51", "P111")
+@pytest.mark.req("F152", "P51", "P111")
 @settings(max_examples=1500, deadline=None)
 @given(sources)
 def test_the_quick_plan_is_the_full_plan(source):
