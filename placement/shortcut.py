@@ -20,8 +20,8 @@ from placement.survey import STRAY, plan
 from placement.tally import tally
 
 
-def place(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed = None) -> Plan:
-    """What `plan` answers, found fast: ranked, rejections and tiers are left out, refused is told only with a no."""
+def place(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed = None, first: int = 0) -> Plan:
+    """What `plan` answers, found fast: the first few of ranked, refused only with a no, neither rejections nor tiers."""
     if policy.archived or request.pin is not None or (request.tenant is not None and policy.ranking.by_tenant):
         return plan(request, fleet, policy, seed=seed)
     search = Search(request, fleet, policy, seed)
@@ -29,14 +29,17 @@ def place(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed 
     answer = cascade.answer()
     if search.unfit is not None and search.unfit.blocked:
         search.index.pass_over(request.asked_ports, search.unfit.blocked)
-    nodes = len(search.index.members)
+    nodes, levels = len(search.index.members), policy.ranking.names
     if answer is not None:
-        return Plan(answer, nodes, levels=policy.ranking.names)
+        told = search.ranked(first) if first else []
+        if cascade.taken_back is not None:
+            told.append(cascade.taken_back)
+        return Plan(answer, nodes, tuple(told[:first]), levels=levels)
     if search.around.group is not None:
         return plan(request, fleet, policy, seed=seed)
     refused = tally(cascade, search.shelf, search.around, search.skip)
     reason = refused_by(refused, nodes) if nodes else NO_NODES
-    return Plan(Unschedulable(reason), nodes, refused=refused, levels=policy.ranking.names)
+    return Plan(Unschedulable(reason), nodes, refused=refused, levels=levels)
 
 
 class Unfit:
@@ -70,6 +73,7 @@ class Search:
         self.index = fleet.index(request.pool)
         self.shelf = self.index.shelf(request)
         self.around = scene_of(request, fleet, STRAY)
+        self.looked_at: dict[str, TierPolicy] = {}
         self.special = request.forbid.nodes.union(fleet.nodes_of(request.owner))
         apart = (name for owner in request.separate for name in fleet.nodes_of(owner))
         self.skip = self.special.union(request.excluded, apart)
@@ -77,17 +81,28 @@ class Search:
         self.unfit = Unfit(self.skip, ports, self.index.members) if self.skip or ports else None
 
     def best(self, tier: TierPolicy, *, compliant: bool) -> Ranked | None:
+        self.looked_at[tier.name] = tier
+        top_n = self.policy.ranking.top_n
+        kept = list(islice(self._kept(tier, compliant=compliant, only_best=top_n == 1), top_n))
+        return choose(kept, self.policy.ranking, self.seed) if kept else None
+
+    def ranked(self, first: int) -> list[Ranked]:
+        """The first few of what the filters keep in the tiers that were looked at."""
+        tiers = (tier for tier in self.policy.tiers if tier.name in self.looked_at)
+        return list(islice((entry for tier in tiers for entry in self._kept(tier, compliant=False)), first))
+
+    def _kept(self, tier: TierPolicy, *, compliant: bool, only_best: bool = False) -> Iterator[Ranked]:
         scene, ranking = self.scene(tier), self.policy.ranking
         names = self.special if scene.group is None else scene.group
         kept: list[Ranked] = []
         if names:
             nodes = nodes_named(names, self.fleet, self.request.pool, tier)
             kept = survivors(self.request, nodes, scene, ranking, compliant=compliant)
-        if scene.group is None:
-            look = self._top if ranking.top_n == 1 else self._in_order
-            found = look(scene, compliant=compliant)
-            kept = list(islice(merge(kept, found, key=best_first), ranking.top_n))
-        return choose(kept, ranking, self.seed) if kept else None
+        if scene.group is not None:
+            return iter(kept)
+        look = self._top if only_best else self._in_order
+        found = look(scene, compliant=compliant)
+        return merge(kept, found, key=best_first) if kept else found
 
     def machine(self, tier: TierPolicy) -> Machine | str:
         capped = self.policy.provisioning and tier.max_nodes is not None

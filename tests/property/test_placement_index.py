@@ -11,6 +11,10 @@ from placement.sorted_names import SortedNames
 from tests.placement_random import NAMES, sources
 
 
+def first_ten(found):
+    return found.ranked[:10] if not isinstance(found.answer, Unschedulable) else ()
+
+
 def answers(found):
     return found.answer, found.nodes, found.refused if isinstance(found.answer, Unschedulable) else {}
 
@@ -29,6 +33,15 @@ def test_the_quick_plan_is_the_full_plan(source):
         for _ in range(source.any(0, 1, 3)):
             verb, value = source.write()
             getattr(fleet, verb)(value)
+
+
+@settings(max_examples=500, deadline=None)
+@given(sources)
+def test_the_first_ten_are_those_of_the_full_plan(source):
+    world, request_ = source.world(), source.request()
+    fleet = world.fleet()
+    quick = place(request_, fleet, world.policy, first=10)
+    assert first_ten(quick) == first_ten(plan(request_, fleet, world.policy))
 
 
 @settings(max_examples=300, deadline=None)

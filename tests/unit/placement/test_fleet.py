@@ -82,3 +82,17 @@ def test_a_claim_takes_the_jobs_own_amounts_and_not_its_groups():
 def test_reasons_are_told_in_one_order():
     reasons = ["odd", "dedicated=b", "cordoned", "not ready", "unhealthy", "terminating", "no inventory", "unreachable"]
     assert in_order([*reasons, "cordoned"]) == (*reversed(reasons[1:]), "odd")
+
+
+def test_the_same_facts_again_are_no_write():
+    fleet = a_fleet(a_node("a"), claims=[a_claim("a")])
+    fleet.put_node(a_node("a"))
+    assert (fleet.revision, fleet.pool_revision("main")) == (2, 2)
+
+
+def test_a_question_without_some_claims_leaves_the_view_as_it_was():
+    fleet = a_fleet(a_node("a"), claims=[a_claim("a", allocation="1"), a_claim("a", "x/y/z", allocation="2")])
+    before = fleet.copy()
+    with fleet.without(["1", "unknown"]) as view:
+        assert view == a_fleet(a_node("a"), claims=[a_claim("a", "x/y/z", allocation="2")])
+    assert fleet == before
