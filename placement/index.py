@@ -18,7 +18,7 @@ from placement.shelf import NodeClass, Shelf, State
 
 MOST_SHELVES = 16
 MOST_CLASSES = 1024
-PATIENCE = 2
+PATIENCE = 16
 """How often the pool may be passed over for one set of ports before that set gets a shelf."""
 
 ShelfKey = tuple[tuple[bool, bool, bool], tuple[str, ...]]

@@ -21,7 +21,7 @@ from placement.tally import tally
 
 
 def place(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed = None, first: int = 0) -> Plan:
-    """What `plan` answers, found fast: the first few of ranked, refused only with a no, neither rejections nor tiers."""
+    """What `plan` answers, found fast: the first few of ranked, refused only with a no, no rejections, no tiers."""
     if policy.archived or request.pin is not None or (request.tenant is not None and policy.ranking.by_tenant):
         return plan(request, fleet, policy, seed=seed)
     search = Search(request, fleet, policy, seed)
