@@ -68,8 +68,12 @@ def labels(request: Request, node: NodeView, scene: Scene) -> str | None:
     for key, value in request.labels.items():
         found = node.label(key)
         if found is None or value not in (ANY_VALUE, found):
-            return key if value == ANY_VALUE else f"{key}={value}"
+            return asked_label(key, value)
     return None
+
+
+def asked_label(key: str, value: str) -> str:
+    return key if value == ANY_VALUE else f"{key}={value}"
 
 
 def fits(request: Request, node: NodeView, scene: Scene) -> str | None:

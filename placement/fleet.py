@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from placement.index import PoolIndex
 from placement.node import Claim, NodeView
@@ -31,12 +32,18 @@ class FleetView:
         self.revision = 0
 
     def put_node(self, node: NodeView) -> None:
-        """Add or replace a node's facts; its claims are the ones put here, whatever the argument carries."""
+        """Add or replace a node's facts; its claims are the ones put here, whatever the argument carries.
+
+        The same facts again are no write.
+        """
+        claims = self._on.get(node.name, _NO_CLAIMS)
+        new = node if node.claims == claims else node.with_claims(claims)
         old = self._nodes.get(node.name)
+        if old == new:
+            return
         if old is not None and old.pool != node.pool:
             self._leave(old)
-        claims = self._on.get(node.name, _NO_CLAIMS)
-        self._enter(node if node.claims == claims else node.with_claims(claims))
+        self._enter(new)
 
     def remove_node(self, name: str) -> None:
         """Forget a node's facts; its claims stay until they are dropped. Unknown names are ignored."""
@@ -64,6 +71,18 @@ class FleetView:
             del self._owners[claim.owner]
         rest = {key: other for key, other in self._on[claim.node].items() if key != allocation}
         self._set_claims(claim.node, rest)
+
+    @contextmanager
+    def without(self, allocations: Iterable[str]) -> Iterator[FleetView]:
+        """The view less some claims, for the time of a question; cheaper than a copy, and the indexes serve it."""
+        held = [claim for claim in map(self.claim, allocations) if claim is not None]
+        for claim in held:
+            self.drop_claim(claim.allocation)
+        try:
+            yield self
+        finally:
+            for claim in held:
+                self.put_claim(claim)
 
     def node(self, name: str) -> NodeView | None:
         return self._nodes.get(name)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from placement.amounts import Amounts
-
 SCALE = 1 << 20
 
+Triple = tuple[int, int, int]
+"""Amounts, maybe without those that nobody looks at."""
 
-def fullness(asked: Amounts, used: Amounts, capacity: Amounts) -> int:
+
+def fullness(asked: Triple, used: Triple, capacity: Triple) -> int:
     """Rounded down once, at the end: equal means are equal measures. Only where what is asked fits."""
     over, under, count = 0, 1, 0
     for want, taken, most in zip(asked, used, capacity, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from placement.amounts import shortage
+from placement.filters import asked_label
 from placement.levels import domains_broken
 from placement.policy import PoolPolicy, Shape
 from placement.request import ANY_VALUE, Request
@@ -58,7 +59,7 @@ def misfit(request: Request, shape: Shape) -> str | None:
     for key, value in request.labels.items():
         found = shape.labels.get(key)
         if found is None or value not in (ANY_VALUE, found):
-            return f"{shape.instance_type} lacks {key if value == ANY_VALUE else f'{key}={value}'}"
+            return f"{shape.instance_type} lacks {asked_label(key, value)}"
     return None
 
 

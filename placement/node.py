@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 from placement.amounts import NOTHING, Amounts
@@ -55,8 +55,14 @@ class NodeView:
     owners: frozenset[str] = field(init=False, repr=False, compare=False)
     holders: frozenset[str] = field(init=False, repr=False, compare=False)
     """Owners that hold the node for themselves and their group."""
+    stamp: object = field(init=False, repr=False, compare=False)
+    """The same object for as long as only claims change."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "stamp", object())
+        self._count_claims()
+
+    def _count_claims(self) -> None:
         claims = self.claims.values()
         used = NOTHING
         for claim in claims:
@@ -85,7 +91,17 @@ class NodeView:
         return found[0]
 
     def with_claims(self, claims: Mapping[str, Claim]) -> NodeView:
-        return replace(self, claims=claims)
+        """The same node with other claims. By hand, as this is half the cost of a write to the fleet view."""
+        twin = object.__new__(NodeView)
+        put = object.__setattr__
+        for name in _FACTS:
+            put(twin, name, getattr(self, name))
+        put(twin, "claims", claims)
+        twin._count_claims()
+        return twin
+
+
+_FACTS = (*(each.name for each in fields(NodeView) if each.init and each.name != "claims"), "stamp")
 
 
 def in_order(reasons: Iterable[str]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from heapq import merge
 from itertools import islice
 
@@ -10,6 +10,7 @@ from placement.answers import Plan, Ranked, Unschedulable
 from placement.cascade import Cascade, Seed, best_first, choose, nodes_named, survivors
 from placement.fleet import FleetView
 from placement.machines import Machine, machine_for
+from placement.node import NodeView
 from placement.policy import PoolPolicy, TierPolicy
 from placement.request import Request
 from placement.scene import Scene, scene_of
@@ -19,21 +20,46 @@ from placement.survey import STRAY, plan
 from placement.tally import tally
 
 
-def place(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed = None) -> Plan:
-    """What `plan` answers, found fast: ranked, rejections and tiers are left out, refused is told only with a no."""
+def place(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed = None, first: int = 0) -> Plan:
+    """What `plan` answers, found fast: the first few of ranked, refused only with a no, no rejections, no tiers."""
     if policy.archived or request.pin is not None or (request.tenant is not None and policy.ranking.by_tenant):
         return plan(request, fleet, policy, seed=seed)
     search = Search(request, fleet, policy, seed)
     cascade = Cascade(request, fleet, policy, seed, search)
     answer = cascade.answer()
-    nodes = len(search.index.members)
+    if search.unfit is not None and search.unfit.blocked:
+        search.index.pass_over(request.asked_ports, search.unfit.blocked)
+    nodes, levels = len(search.index.members), policy.ranking.names
     if answer is not None:
-        return Plan(answer, nodes, levels=policy.ranking.names)
+        told = search.ranked(first) if first else []
+        if cascade.taken_back is not None:
+            told.append(cascade.taken_back)
+        return Plan(answer, nodes, tuple(told[:first]), levels=levels)
     if search.around.group is not None:
         return plan(request, fleet, policy, seed=seed)
     refused = tally(cascade, search.shelf, search.around, search.skip)
     reason = refused_by(refused, nodes) if nodes else NO_NODES
-    return Plan(Unschedulable(reason), nodes, refused=refused, levels=policy.ranking.names)
+    return Plan(Unschedulable(reason), nodes, refused=refused, levels=levels)
+
+
+class Unfit:
+    """Whether a node with room is not to be taken: special nodes, excluded ones, and those with a port taken."""
+
+    __slots__ = ("blocked", "members", "ports", "skip")
+
+    def __init__(self, skip: frozenset[str], ports: frozenset[str], members: Mapping[str, NodeView]) -> None:
+        self.skip = skip
+        self.ports = ports
+        self.members = members
+        self.blocked = 0
+
+    def __call__(self, name: str) -> bool:
+        if name in self.skip:
+            return True
+        if self.ports.isdisjoint(self.members[name].taken_ports):
+            return False
+        self.blocked += 1
+        return True
 
 
 class Search:
@@ -47,22 +73,36 @@ class Search:
         self.index = fleet.index(request.pool)
         self.shelf = self.index.shelf(request)
         self.around = scene_of(request, fleet, STRAY)
+        self.looked_at: dict[str, TierPolicy] = {}
         self.special = request.forbid.nodes.union(fleet.nodes_of(request.owner))
         apart = (name for owner in request.separate for name in fleet.nodes_of(owner))
         self.skip = self.special.union(request.excluded, apart)
+        ports = frozenset(request.asked_ports) if not self.shelf.ports else frozenset()
+        self.unfit = Unfit(self.skip, ports, self.index.members) if self.skip or ports else None
 
     def best(self, tier: TierPolicy, *, compliant: bool) -> Ranked | None:
+        self.looked_at[tier.name] = tier
+        top_n = self.policy.ranking.top_n
+        kept = list(islice(self._kept(tier, compliant=compliant, only_best=top_n == 1), top_n))
+        return choose(kept, self.policy.ranking, self.seed) if kept else None
+
+    def ranked(self, first: int) -> list[Ranked]:
+        """The first few of what the filters keep in the tiers that were looked at."""
+        tiers = (tier for tier in self.policy.tiers if tier.name in self.looked_at)
+        return list(islice((entry for tier in tiers for entry in self._kept(tier, compliant=False)), first))
+
+    def _kept(self, tier: TierPolicy, *, compliant: bool, only_best: bool = False) -> Iterator[Ranked]:
         scene, ranking = self.scene(tier), self.policy.ranking
         names = self.special if scene.group is None else scene.group
         kept: list[Ranked] = []
         if names:
             nodes = nodes_named(names, self.fleet, self.request.pool, tier)
             kept = survivors(self.request, nodes, scene, ranking, compliant=compliant)
-        if scene.group is None:
-            look = self._top if ranking.top_n == 1 else self._in_order
-            found = look(scene, compliant=compliant)
-            kept = list(islice(merge(kept, found, key=best_first), ranking.top_n))
-        return choose(kept, ranking, self.seed) if kept else None
+        if scene.group is not None:
+            return iter(kept)
+        look = self._top if only_best else self._in_order
+        found = look(scene, compliant=compliant)
+        return merge(kept, found, key=best_first) if kept else found
 
     def machine(self, tier: TierPolicy) -> Machine | str:
         capped = self.policy.provisioning and tier.max_nodes is not None
@@ -74,22 +114,30 @@ class Search:
 
     def _top(self, scene: Scene, *, compliant: bool) -> Iterator[Ranked]:
         """The best node of the tier, special ones apart; nothing if none fits."""
-        request, tier = self.request, scene.tier
-        classes = standings(request, scene, self.policy.ranking, self.index)
-        best: Ranked | None = None
-        for standing in classes.classes:
-            if best is not None and standing.bound < best.key:
+        asked, binpack = self.request.asked, scene.tier.packing == "binpack"
+        ranks = standings(self.request, scene, self.policy.ranking, self.index)
+        best: tuple[Standing, int, str] | None = None
+        key: tuple[int, ...] = ()
+        for standing in ranks.classes:
+            if best is not None and standing.bound < key:
                 break
             shelf = self.shelf.classes.get(standing.group)
             if shelf is None or (compliant and standing.violated):
                 continue
-            found = shelf.first(request.asked, self.skip, binpack=tier.packing == "binpack")
-            if found is not None:
-                key = classes.key(standing, found[0])
-                if best is None or key > best.key or (key == best.key and found[1] < best.node):
-                    best = Ranked(found[1], tier.name, key, standing.violated)
+            alike = best is not None and standing.fixed is best[0].fixed
+            found = shelf.first(asked, self.unfit, binpack=binpack, at_least=best[1] if best and alike else 0)
+            if found is None:
+                continue
+            if best is not None and alike:
+                better = found[0] > best[1] or found[1] < best[2]
+            else:
+                rival = ranks.key(standing, found[0])
+                better = best is None or rival > key or (rival == key and found[1] < best[2])
+            if better:
+                best = (standing, *found)
+                key = ranks.key(standing, found[0])
         if best is not None:
-            yield best
+            yield Ranked(best[2], scene.tier.name, key, best[0].violated)
 
     def _in_order(self, scene: Scene, *, compliant: bool) -> Iterator[Ranked]:
         """The nodes of the tier that fit, special ones apart, the best first."""
@@ -99,7 +147,7 @@ class Search:
         for standing in classes.classes:
             shelf = self.shelf.classes.get(standing.group)
             if shelf is not None and not (compliant and standing.violated):
-                found = shelf.ranked(request.asked, self.skip, binpack=tier.packing == "binpack")
+                found = shelf.ranked(request.asked, self.unfit, binpack=tier.packing == "binpack")
                 rows.append(_row(tier, classes, standing, found))
         return merge(*rows, key=best_first)
 

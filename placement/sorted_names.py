@@ -42,6 +42,11 @@ class SortedNames:
         else:
             del self._runs[at], self._firsts[at]
 
+    @property
+    def head(self) -> str:
+        """The first name; there is one."""
+        return self._firsts[0]
+
     def __len__(self) -> int:
         return sum(map(len, self._runs))
 

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from placement.filters import Filter, labels, reserved, schedulable, zone
+from placement.filters import asked_label, printed, reserved, schedulable, zone
 from placement.fullness import SCALE
-from placement.index import NodeClass, PoolIndex, State
+from placement.index import PoolIndex
 from placement.levels import CRITERIA, violations
 from placement.node import NodeView
 from placement.ranking import Ranking
 from placement.request import Request
 from placement.scene import Scene
+from placement.shelf import NodeClass, State
 
 MOST_KEPT = 512
-STATIC: tuple[tuple[str, Filter], ...] = (("schedulable", schedulable), ("reserved", reserved), ("labels", labels))
-"""The filters before `fits` that say the same of a whole class."""
 
 
 class Standing(NamedTuple):
-    """One class: the key of a node in it is `fixed` plus the weights of packing times its packing measure."""
+    """One class: the key of a node in it is `fixed` plus the weights of packing times its packing measure.
+
+    Classes that differ in nothing else share the very object `fixed`.
+    """
 
     bound: tuple[int, ...]
     """The key of a node that packs perfectly."""
@@ -36,14 +38,13 @@ class Standings(NamedTuple):
     classes: tuple[Standing, ...]
 
     def key(self, standing: Standing, packing: int) -> tuple[int, ...]:
-        return tuple(part + weight * packing for part, weight in zip(standing.fixed, self.packing, strict=True))
+        return tuple([part + weight * packing for part, weight in zip(standing.fixed, self.packing, strict=True)])
 
 
 def standings(request: Request, scene: Scene, ranking: Ranking, index: PoolIndex) -> Standings:
     """Of a tier's classes, for the node of a request that is special to it in no way."""
     kind = (
         scene.tier.name,
-        scene.tier.packing,
         ranking,
         tuple(request.labels.items()),
         request.tenant,
@@ -54,7 +55,6 @@ def standings(request: Request, scene: Scene, ranking: Ranking, index: PoolIndex
         request.images,
         request.forbid[1:] if request.role == "backup" else None,
         request.same_zone,
-        scene.near,
         frozenset(zones for _, zones in scene.zones),
     )
     found: Standings | None = index.standings.get(kind)
@@ -68,11 +68,13 @@ def standings(request: Request, scene: Scene, ranking: Ranking, index: PoolIndex
 
 def _work_out(request: Request, scene: Scene, ranking: Ranking, index: PoolIndex) -> Standings:
     packing = tuple(sum(weight for name, weight in level if name == "packing") for level in ranking.levels)
-    able = []
+    able: list[Standing] = []
+    same: dict[tuple[int, ...], tuple[int, ...]] = {}
     for group in index.classes:
         node = group.exemplar
         if node.tier == scene.tier.name and takes(request, scene, group):
             fixed = _fixed(ranking, request, node, scene)
+            fixed = same.setdefault(fixed, fixed)
             bound = tuple(part + weight * SCALE for part, weight in zip(fixed, packing, strict=True))
             able.append(Standing(bound, fixed, violations(request, node), group))
     return Standings(packing, tuple(sorted(able, key=lambda standing: standing.bound, reverse=True)))
@@ -82,8 +84,17 @@ def takes(request: Request, scene: Scene, group: NodeClass) -> bool:
     """Whether a stranger's request may go on a node of this class that has room."""
     if group.state is State.HELD or (request.exclusive and group.state is not State.EMPTY):
         return False
-    node = group.exemplar
-    return zone(request, node, scene) is None and all(rule(request, node, scene) is None for _, rule in STATIC)
+    return zone(request, group.exemplar, scene) is None and refused_at_once(request, scene, group) is None
+
+
+def refused_at_once(request: Request, scene: Scene, group: NodeClass) -> str | None:
+    """The reason that stands before any amount and is the same for the whole class, as it is printed."""
+    for name, rule in (("schedulable", schedulable), ("reserved", reserved)):
+        reason = rule(request, group.exemplar, scene)
+        if reason is not None:
+            return printed(name, reason)
+    missing = next((pair for pair in request.labels.items() if pair not in group.matched), None)
+    return printed("labels", asked_label(*missing)) if missing is not None else None
 
 
 def _fixed(ranking: Ranking, request: Request, node: NodeView, scene: Scene) -> tuple[int, ...]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
-from placement.amounts import shortage
+from placement.amounts import Amounts, shortage
 from placement.cascade import Cascade
 from placement.filters import printed
-from placement.index import BucketKey, NodeClass, Shelf
 from placement.scene import Scene
 from placement.sentence import ordered
-from placement.standing import STATIC
+from placement.shelf import BucketKey, NodeClass, Shelf
+from placement.standing import refused_at_once
 from placement.survey import last_word
 
 
@@ -28,7 +28,7 @@ def tally(cascade: Cascade, shelf: Shelf, around: Scene, apart: frozenset[str]) 
             told[reason] += on_shelf.size - gone[group, None]
             continue
         for key, names in on_shelf.buckets.items():
-            short = shortage(key[1].minus(key[2]), cascade.request.asked)
+            short = shortage(Amounts(*key[1]).minus(Amounts(*key[2])), cascade.request.asked)
             if short is not None:
                 told[printed("fits", short)] += len(names) - gone[group, key]
             else:
@@ -37,15 +37,10 @@ def tally(cascade: Cascade, shelf: Shelf, around: Scene, apart: frozenset[str]) 
 
 
 def _of_all(group: NodeClass, cascade: Cascade, around: Scene) -> str | None:
-    """The reason that stands before any amount and is the same for the whole class."""
-    node = group.exemplar
-    if all(node.tier != tier.name for tier in cascade.policy.tiers):
-        return printed("tier", f"tier {node.tier}")
-    for name, rule in STATIC:
-        reason = rule(cascade.request, node, around)
-        if reason is not None:
-            return printed(name, reason)
-    return None
+    tier = group.exemplar.tier
+    if all(tier != known.name for known in cascade.policy.tiers):
+        return printed("tier", f"tier {tier}")
+    return refused_at_once(cascade.request, around, group)
 
 
 def _last_word(name: str, cascade: Cascade, around: Scene) -> str:

@@ -6,11 +6,12 @@ from hypothesis import given, settings
 from placement import Placed, Provision, Unschedulable, plan
 from placement.explain import Summary, sentence, summary, trace, would_fit
 from placement.filters import FILTERS
+from placement.fullness import SCALE
+from placement.levels import CRITERIA
 from placement.scene import scene_of
 from tests.placement_brute import judge
 from tests.placement_random import World, sources
 
-req = pytest.mark.req
 thorough = settings(max_examples=1500, deadline=None)
 
 
@@ -24,7 +25,7 @@ def plain(answer):
             return ("no", reason)
 
 
-@req("F152", "F169", "F180")
+@pytest.mark.req("F152", "F169", "F180")
 @thorough
 @given(sources)
 def test_the_plan_is_the_one_of_the_plain_reading(source):
@@ -34,7 +35,7 @@ def test_the_plan_is_the_one_of_the_plain_reading(source):
     assert (plain(done.answer), refused) == judge(world, request_)
 
 
-@req("P19")
+@pytest.mark.req("P19")
 @given(sources)
 def test_a_plan_changes_nothing_and_comes_out_the_same_again(source):
     world, request_ = source.world(), source.request()
@@ -45,7 +46,7 @@ def test_a_plan_changes_nothing_and_comes_out_the_same_again(source):
     assert plan(request_, fleet, world.policy, seed=7) == first
 
 
-@req("P24")
+@pytest.mark.req("P24")
 @given(sources)
 def test_a_placed_node_breaks_no_filter(source):
     world, request_ = source.world(), source.request()
@@ -58,7 +59,7 @@ def test_a_placed_node_breaks_no_filter(source):
         assert broken in ([], ["excluded"] if answer.node in request_.second_chance else [])
 
 
-@req("P10")
+@pytest.mark.req("P10")
 @given(sources)
 def test_the_order_of_writes_is_irrelevant(source):
     world, request_, random = source.world(), source.request(), source.random
@@ -82,7 +83,7 @@ def test_one_more_node_never_takes_a_place_away(source):
         assert not isinstance(plan(request_, fleet, world.policy).answer, Unschedulable)
 
 
-@req("P23")
+@pytest.mark.req("P23")
 @given(sources)
 def test_a_refusal_accounts_for_every_node_once(source):
     world, request_ = source.world(), source.request()
@@ -92,7 +93,7 @@ def test_a_refusal_accounts_for_every_node_once(source):
         assert [rejection.node for rejection in done.rejections] == [node.name for node in fleet.pool("main")]
 
 
-@req("F153")
+@pytest.mark.req("F153")
 @settings(max_examples=500, deadline=None)
 @given(sources)
 def test_a_trace_tells_of_every_node_what_the_plan_says(source):
@@ -109,7 +110,6 @@ def test_a_trace_tells_of_every_node_what_the_plan_says(source):
     assert told.sentence == sentence(done)
 
 
-@req("F176")
 @given(sources)
 def test_a_summary_comes_back_from_plain_data(source):
     world, request_ = source.world(), source.request()
@@ -166,3 +166,15 @@ def test_a_copy_shares_no_later_write(source):
     for node in world.nodes:
         fleet.put_node(node)
     assert fleet == world.fleet()
+
+
+@pytest.mark.req("P100")
+@given(sources)
+def test_a_criterion_measures_from_nothing_to_the_whole(source):
+    world, request_ = source.world(), source.request()
+    fleet = world.fleet()
+    for tier in world.policy.tiers:
+        scene = scene_of(request_, fleet, tier)
+        roomy = [node for node in fleet.pool("main") if node.free.covers(request_.asked)]
+        measured = [rule(request_, node, scene) for node in roomy for rule in CRITERIA.values()]
+        assert all(0 <= value <= SCALE for value in measured)

@@ -1,23 +1,25 @@
 """The index gives what the full plan gives, whatever was written in between."""
 
+from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 
-from placement import WEIGHTED, Unschedulable, place, plan, sorted_names
-from placement import index as index_module
+from placement import WEIGHTED, Unschedulable, index, place, plan, shelf, sorted_names
 from placement.sorted_names import SortedNames
 from tests.placement_random import NAMES, sources
 
-req = pytest.mark.req
+
+def first_ten(found):
+    return found.ranked[:10] if not isinstance(found.answer, Unschedulable) else ()
 
 
 def answers(found):
     return found.answer, found.nodes, found.refused if isinstance(found.answer, Unschedulable) else {}
 
 
-@req("F152", "P48", "P51", "P111")
+@pytest.mark.req("F152", "P51", "P111")
 @settings(max_examples=1500, deadline=None)
 @given(sources)
 def test_the_quick_plan_is_the_full_plan(source):
@@ -31,6 +33,15 @@ def test_the_quick_plan_is_the_full_plan(source):
         for _ in range(source.any(0, 1, 3)):
             verb, value = source.write()
             getattr(fleet, verb)(value)
+
+
+@settings(max_examples=500, deadline=None)
+@given(sources)
+def test_the_first_ten_are_those_of_the_full_plan(source):
+    world, request_ = source.world(), source.request()
+    fleet = world.fleet()
+    quick = place(request_, fleet, world.policy, first=10)
+    assert first_ten(quick) == first_ten(plan(request_, fleet, world.policy))
 
 
 @settings(max_examples=300, deadline=None)
@@ -47,9 +58,8 @@ def test_a_draw_falls_on_the_same_node(source):
 @settings(max_examples=200, deadline=None)
 @given(sources)
 def test_an_index_that_must_forget_stays_exact(source):
-    """Its limits are reached at once: few shelves, orders and labels are kept, and the log is cut."""
-    limits = {"MOST_SHELVES": 2, "MOST_ORDERS": 1, "MOST_LEARNT": 2, "SPARE_LOG": 3}
-    with patch.multiple(index_module, **limits):
+    """Its limits are reached at once: few shelves and orders are kept, and every port gets a shelf."""
+    with patch.multiple(index, MOST_SHELVES=2, MOST_CLASSES=-40, PATIENCE=0), patch.object(shelf, "MOST_ORDERS", 1):
         world = source.world()
         fleet = world.fleet()
         for _ in range(20):
@@ -77,3 +87,21 @@ def test_names_stay_sorted(source):
             (names.remove if name in model else names.add)(name)
             model ^= {name}
             assert (list(names), len(names), bool(names)) == (sorted(model), len(model), bool(model))
+
+
+VARIED = (
+    "exclusive forbid images labels override_reservation peers role same_zone spare template tenant excluded separate"
+).split()
+
+
+@settings(max_examples=500, deadline=None)
+@given(sources)
+def test_what_was_worked_out_for_one_request_serves_no_other(source):
+    """Requests that differ in one field at a time, on a view that stays as it is."""
+    world, asked = source.world(), source.request()
+    fleet = world.fleet()
+    for _ in range(25):
+        field = source.any(*VARIED)
+        other = replace(asked, **{field: getattr(source.request(), field)})
+        for request_ in (other, asked):
+            assert answers(place(request_, fleet, world.policy)) == answers(plan(request_, fleet, world.policy))

@@ -18,8 +18,6 @@ from placement import (
 )
 from tests.placement_worlds import LOCAL, ONE_TIER, a_claim, a_fleet, a_node, a_request, vcpu
 
-req = pytest.mark.req
-
 SMALL = Shape("m5.large", vcpu(2, 2, 8192))
 LARGE = Shape("m5.xlarge", vcpu(4, 4, 16384))
 NVENC = Shape("g4dn.xlarge", vcpu(4, 4, 16384), capability_labels(("nvenc",)))
@@ -38,12 +36,12 @@ def in_tier(tier, *names, **fields):
     return [a_node(name, tier=tier, cloud="aws", **fields) for name in names]
 
 
-@req("F4", "F152")
+@pytest.mark.req("F4", "F152")
 def test_one_tier_is_enough():
     assert answer(a_request(), a_fleet(a_node("a"))) == Placed("a", "local")
 
 
-@req("F2", "F3")
+@pytest.mark.req("F2", "F3")
 def test_the_first_tier_that_can_place_is_taken_and_later_ones_are_not_looked_at():
     fleet = a_fleet(*in_tier("far", "a"), *in_tier("near", "b"))
     done = plan(a_request(), fleet, TWO_FIXED)
@@ -54,13 +52,13 @@ def test_the_first_tier_that_can_place_is_taken_and_later_ones_are_not_looked_at
     ]
 
 
-@req("F172")
+@pytest.mark.req("F172")
 def test_a_tier_without_room_leaves_it_to_the_next():
     fleet = a_fleet(*in_tier("near", "a", has=1), *in_tier("far", "b"))
     assert answer(a_request(ask=2), fleet, TWO_FIXED) == Placed("b", "far")
 
 
-@req("F173", "FA59")
+@pytest.mark.req("F173", "FA59")
 def test_with_all_tiers_exhausted_there_is_no_capacity():
     fleet = a_fleet(*in_tier("near", "a", has=1), *in_tier("far", "b", has=1))
     assert answer(a_request(ask=2), fleet, TWO_FIXED) == Unschedulable(
@@ -68,7 +66,7 @@ def test_with_all_tiers_exhausted_there_is_no_capacity():
     )
 
 
-@req("F170")
+@pytest.mark.req("F170")
 @pytest.mark.parametrize(
     ("request_", "shape"),
     [
@@ -82,31 +80,31 @@ def test_the_first_shape_that_fits_is_started(request_, shape):
     assert answer(request_, a_fleet(), CLOUD) == Provision("reserved", shape)
 
 
-@req("F170")
+@pytest.mark.req("F170")
 def test_a_shape_must_bring_what_the_labels_ask():
     assert answer(a_request(labels={"rmctl/cap.nvenc": "*"}), a_fleet(), CLOUD) == Provision("on-demand", NVENC)
 
 
-@req("F170")
+@pytest.mark.req("F170")
 def test_a_tier_at_its_cap_leaves_it_to_the_next():
     fleet = a_fleet(*in_tier("reserved", "a", has=1), *in_tier("reserved", "b", has=1, booted=False))
     done = plan(a_request(ask=2), fleet, CLOUD)
     assert (done.answer, done.tiers[0].no_machine) == (Provision("on-demand", LARGE), "at its cap, 2 of 2 nodes")
 
 
-@req("F171")
+@pytest.mark.req("F171")
 def test_a_pinned_request_starts_no_machine():
     done = plan(a_request(pin="x"), a_fleet(*in_tier("reserved", "a")), CLOUD)
     assert done.answer == Unschedulable("no node fits (1 nodes): 1 × pin: pinned to x")
     assert {tier.no_machine for tier in done.tiers} == {"pinned to x"}
 
 
-@req("F174")
+@pytest.mark.req("F174")
 def test_a_node_wins_over_a_new_machine_in_its_tier():
     assert answer(a_request(), a_fleet(*in_tier("reserved", "a")), CLOUD) == Placed("a", "reserved")
 
 
-@req("F175")
+@pytest.mark.req("F175")
 def test_a_new_machine_wins_over_a_node_of_a_later_tier():
     assert answer(a_request(), a_fleet(*in_tier("on-demand", "a")), CLOUD) == Provision("reserved", SMALL)
 
@@ -158,25 +156,25 @@ def a_backup(**fields):
     return a_request("ch/backup/encode", **fields)
 
 
-@req("F107", "F109", "FA1")
+@pytest.mark.req("F107", "F109", "FA1")
 def test_a_forbid_filters_nothing():
     done = plan(a_backup(forbid=FORBID_A), a_fleet(a_node("a")), ONE_TIER)
     assert done.answer == Placed("a", "local", ("sameNode",))
 
 
-@req("F108", "FA1")
+@pytest.mark.req("F108", "FA1")
 def test_a_compliant_node_of_a_later_tier_wins_over_a_broken_forbid():
     fleet = a_fleet(*in_tier("near", "a"), *in_tier("far", "b"))
     assert answer(a_backup(forbid=FORBID_A), fleet, TWO_FIXED) == Placed("b", "far")
 
 
-@req("F108", "FA1")
+@pytest.mark.req("F108", "FA1")
 def test_a_new_machine_wins_over_a_broken_forbid():
     fleet = a_fleet(*in_tier("reserved", "a"))
     assert answer(a_backup(forbid=FORBID_A), fleet, CLOUD) == Provision("reserved", SMALL)
 
 
-@req("FA1")
+@pytest.mark.req("FA1")
 def test_a_new_machine_in_the_forbidden_cloud_does_not():
     fleet = a_fleet(*in_tier("on-demand", "a"), a_node("b"))
     forbid = Forbid(clouds=frozenset({"aws"}))
@@ -185,7 +183,7 @@ def test_a_new_machine_in_the_forbidden_cloud_does_not():
     assert answer(a_backup(forbid=forbid), a_fleet(), policy) == Provision("reserved", SMALL, (), ("sameCloud",))
 
 
-@req("FA1")
+@pytest.mark.req("FA1")
 def test_a_new_machine_keeps_out_of_the_forbidden_zone_if_its_tier_has_another():
     forbid = Forbid(zones=frozenset({"z1"}))
     tier = replace(ON_DEMAND, zones=("z1", "z2", "z3"))
@@ -196,7 +194,7 @@ def test_a_new_machine_keeps_out_of_the_forbidden_zone_if_its_tier_has_another()
     assert answer(a_backup(forbid=forbid), a_fleet(), narrow) == Provision("on-demand", LARGE, ("z1",), ("sameAz",))
 
 
-@req("FA1", "F112")
+@pytest.mark.req("FA1", "F112")
 def test_when_every_place_breaks_one_the_first_tier_gives_its_least_broken():
     forbid = Forbid(frozenset({"a"}), frozenset({"z"}), frozenset({"aws"}))
     fleet = a_fleet(*in_tier("near", "a", "b", zone="z"), *in_tier("far", "c"))
@@ -207,12 +205,12 @@ RECOVERING = {"excluded": {"a": "recovering from this node"}}
 FAILED_PROCESS = {**RECOVERING, "second_chance": frozenset({"a"})}
 
 
-@req("FA15")
+@pytest.mark.req("FA15")
 def test_the_old_node_is_excluded_as_long_as_another_fits():
     assert answer(a_request(**FAILED_PROCESS), a_fleet(a_node("a"), a_node("b"))) == Placed("b", "local")
 
 
-@req("FA15")
+@pytest.mark.req("FA15")
 def test_where_the_process_failed_the_old_node_is_asked_once_more():
     done = plan(a_request(**FAILED_PROCESS), a_fleet(a_node("a"), a_node("b", has=0.5)), ONE_TIER)
     assert done.answer == Placed("a", "local")
@@ -220,14 +218,14 @@ def test_where_the_process_failed_the_old_node_is_asked_once_more():
     assert [rejection.node for rejection in done.rejections] == ["b"]
 
 
-@req("FA15")
+@pytest.mark.req("FA15")
 def test_it_is_asked_before_a_machine_is_started():
     fleet = a_fleet(a_node("a"))
     assert answer(a_request(**FAILED_PROCESS), fleet, MIXED) == Placed("a", "local")
     assert answer(a_request(**RECOVERING), fleet, MIXED) == Provision("on-demand", LARGE)
 
 
-@req("FA15")
+@pytest.mark.req("FA15")
 def test_but_not_before_a_node_of_a_later_tier():
     fleet = a_fleet(*in_tier("near", "a"), *in_tier("far", "b"))
     assert answer(a_request(**FAILED_PROCESS), fleet, TWO_FIXED) == Placed("b", "far")
@@ -239,7 +237,6 @@ def test_what_is_wrong_with_the_old_node_is_told_in_the_end():
     )
 
 
-@req("FA50")
 def test_several_jobs_are_placed_one_after_the_other_on_a_copy():
     fleet = a_fleet(a_node("a", has=2), a_node("b", has=2))
     scratch, answers = fleet.copy(), []
@@ -252,7 +249,7 @@ def test_several_jobs_are_placed_one_after_the_other_on_a_copy():
     assert fleet == a_fleet(a_node("a", has=2), a_node("b", has=2))
 
 
-@req("F82", "F83")
+@pytest.mark.req("F83")
 def test_a_group_follows_its_first_mover_whose_node_has_room_for_all():
     fleet = a_fleet(a_node("a", has=2), a_node("b", has=4))
     together = {"together": ["ch/primary/encode", "ch/primary/origin"]}
@@ -264,7 +261,7 @@ def test_a_group_follows_its_first_mover_whose_node_has_room_for_all():
     )
 
 
-@req("F152", "P19", "F177")
+@pytest.mark.req("F152", "P19")
 def test_planning_changes_nothing():
     fleet = a_fleet(a_node("a"), claims=[a_claim("a")])
     revision, twin = fleet.revision, fleet.copy()
@@ -273,7 +270,6 @@ def test_planning_changes_nothing():
     assert (fleet, fleet.revision) == (twin, revision)
 
 
-@req("P44", "P45")
 def test_an_archived_pool_places_nothing():
     done = plan(a_request(), a_fleet(a_node("a")), PoolPolicy(tiers=(LOCAL,), archived=True))
     assert done.answer == Unschedulable("the pool is archived")

@@ -7,8 +7,6 @@ from placement.filters import FILTERS, Rejection, refusal, refusals
 from placement.scene import scene_of
 from tests.placement_worlds import LOCAL, ONE_TIER, a_claim, a_fleet, a_node, a_request, vcpu
 
-req = pytest.mark.req
-
 
 def refused(request, *nodes, claims=()):
     """What is said of the first node."""
@@ -20,93 +18,128 @@ def refused(request, *nodes, claims=()):
 @pytest.mark.parametrize(
     ("request_", "node", "said"),
     [
-        pytest.param(a_request(pin="b"), a_node("a"), "pin: pinned to b", marks=req("F154")),
-        pytest.param(a_request(pin="a"), a_node("a"), None, marks=req("F154")),
-        pytest.param(a_request(), a_node(pool="spare"), "pool: pool spare", marks=req("F155")),
-        pytest.param(a_request(), a_node(tier="gold"), "tier: tier gold", marks=req("F156")),
+        pytest.param(a_request(pin="b"), a_node("a"), "pin: pinned to b", marks=pytest.mark.req("F154")),
+        pytest.param(a_request(pin="a"), a_node("a"), None, marks=pytest.mark.req("F154")),
+        pytest.param(a_request(), a_node(pool="spare"), "pool: pool spare", marks=pytest.mark.req("F155")),
+        pytest.param(a_request(), a_node(tier="gold"), "tier: tier gold", marks=pytest.mark.req("F156")),
         pytest.param(
             a_request(excluded={"a": "recovering from this node"}),
             a_node("a"),
             "excluded: recovering from this node",
-            marks=req("F157"),
+            marks=pytest.mark.req("F157"),
         ),
         pytest.param(
             a_request(excluded={"a": "migrating from this node"}),
             a_node("a"),
             "excluded: migrating from this node",
-            marks=req("F157"),
+            marks=pytest.mark.req("F157"),
         ),
-        pytest.param(a_request(excluded={"b": "recovering from this node"}), a_node("a"), None, marks=req("F157")),
-        pytest.param(a_request(), a_node(no_schedule=("unreachable",)), "unreachable", marks=req("F158", "FA5")),
-        pytest.param(a_request(), a_node(no_schedule=("no inventory",)), "no inventory", marks=req("F178")),
-        pytest.param(a_request(), a_node(no_schedule=("terminating",)), "terminating", marks=req("FA5")),
-        pytest.param(a_request(), a_node(no_schedule=("unhealthy",)), "unhealthy", marks=req("F179")),
+        pytest.param(
+            a_request(excluded={"b": "recovering from this node"}), a_node("a"), None, marks=pytest.mark.req("F157")
+        ),
+        pytest.param(
+            a_request(), a_node(no_schedule=("unreachable",)), "unreachable", marks=pytest.mark.req("F158", "FA5")
+        ),
+        pytest.param(a_request(), a_node(no_schedule=("no inventory",)), "no inventory", marks=pytest.mark.req("F178")),
+        pytest.param(a_request(), a_node(no_schedule=("terminating",)), "terminating", marks=pytest.mark.req("FA5")),
+        pytest.param(a_request(), a_node(no_schedule=("unhealthy",)), "unhealthy", marks=pytest.mark.req("F179")),
         pytest.param(a_request(), a_node(no_schedule=("not ready",)), "not ready"),
-        pytest.param(a_request(), a_node(no_schedule=("cordoned",)), "cordoned", marks=req("F159")),
-        pytest.param(a_request(), a_node(booted=False), None, marks=req("FA2")),
-        pytest.param(a_request(), a_node(no_schedule=()), None, marks=req("P26")),
-        pytest.param(a_request(tenant="acme"), a_node(no_schedule=("dedicated=acme",)), None, marks=req("P27")),
+        pytest.param(a_request(), a_node(no_schedule=("cordoned",)), "cordoned", marks=pytest.mark.req("F159")),
+        pytest.param(a_request(), a_node(booted=False), None, marks=pytest.mark.req("FA2")),
+        pytest.param(a_request(), a_node(no_schedule=()), None, marks=pytest.mark.req("P26")),
         pytest.param(
-            a_request(tenant="zen"), a_node(no_schedule=("dedicated=acme",)), "dedicated=acme", marks=req("P27")
+            a_request(tenant="acme"), a_node(no_schedule=("dedicated=acme",)), None, marks=pytest.mark.req("P27")
         ),
-        pytest.param(a_request(), a_node(no_schedule=("dedicated=acme",)), "dedicated=acme", marks=req("P29")),
         pytest.param(
-            a_request(tenant="acme"), a_node(no_schedule=("cordoned", "dedicated=acme")), "cordoned", marks=req("P28")
+            a_request(tenant="zen"),
+            a_node(no_schedule=("dedicated=acme",)),
+            "dedicated=acme",
+            marks=pytest.mark.req("P27"),
+        ),
+        pytest.param(
+            a_request(), a_node(no_schedule=("dedicated=acme",)), "dedicated=acme", marks=pytest.mark.req("P29")
+        ),
+        pytest.param(
+            a_request(tenant="acme"),
+            a_node(no_schedule=("cordoned", "dedicated=acme")),
+            "cordoned",
+            marks=pytest.mark.req("P28"),
         ),
         pytest.param(
             a_request(tenant="acme"),
             a_node(no_schedule=("dedicated=acme", "dedicated=zen")),
             "dedicated=zen",
-            marks=req("PD11"),
+            marks=pytest.mark.req("PD11"),
         ),
         pytest.param(
             a_request(template="live"),
             a_node(spare=Spare(("vod", "xyz"), exclusive=True)),
             "reserved: reserved for vod, xyz",
-            marks=req("F160"),
+            marks=pytest.mark.req("F160"),
         ),
-        pytest.param(a_request(template="vod"), a_node(spare=Spare(("vod",), exclusive=True)), None, marks=req("F160")),
-        pytest.param(a_request(template="live"), a_node(spare=Spare(("vod",))), None, marks=req("F160")),
+        pytest.param(
+            a_request(template="vod"),
+            a_node(spare=Spare(("vod",), exclusive=True)),
+            None,
+            marks=pytest.mark.req("F160"),
+        ),
+        pytest.param(a_request(template="live"), a_node(spare=Spare(("vod",))), None, marks=pytest.mark.req("F160")),
         pytest.param(
             a_request(template="live", override_reservation=True),
             a_node(spare=Spare(("vod",), exclusive=True)),
             None,
-            marks=req("F160"),
+            marks=pytest.mark.req("F160"),
         ),
         pytest.param(
             a_request(template="live"),
             a_node(spare=Spare(("vod",), exclusive=True, consumed=True)),
             None,
-            marks=req("F192"),
+            marks=pytest.mark.req("F192"),
         ),
         pytest.param(
-            a_request(labels={"rmctl/cap.gpu": "*"}), a_node(), "labels: rmctl/cap.gpu", marks=req("F161", "P46")
+            a_request(labels={"rmctl/cap.gpu": "*"}),
+            a_node(),
+            "labels: rmctl/cap.gpu",
+            marks=pytest.mark.req("F161", "P46"),
         ),
         pytest.param(
-            a_request(labels={"rmctl/cap.gpu": "*"}), a_node(labels={"rmctl/cap.gpu": ""}), None, marks=req("P51")
+            a_request(labels={"rmctl/cap.gpu": "*"}),
+            a_node(labels={"rmctl/cap.gpu": ""}),
+            None,
+            marks=pytest.mark.req("P51"),
         ),
         pytest.param(
-            a_request(labels={"disk": "ssd"}), a_node(labels={"disk": "hdd"}), "labels: disk=ssd", marks=req("P52")
+            a_request(labels={"disk": "ssd"}),
+            a_node(labels={"disk": "hdd"}),
+            "labels: disk=ssd",
+            marks=pytest.mark.req("P52"),
         ),
-        pytest.param(a_request(labels={"disk": "ssd"}), a_node(labels={"disk": "ssd"}), None, marks=req("P52")),
+        pytest.param(
+            a_request(labels={"disk": "ssd"}), a_node(labels={"disk": "ssd"}), None, marks=pytest.mark.req("P52")
+        ),
         pytest.param(
             a_request(labels={"b": "*", "a": "1"}),
             a_node(),
             "labels: b",
             id="the first missing label in the request's order",
         ),
-        pytest.param(a_request(ask=3), a_node(has=1), "fits: 1 of 3 vcpu free", marks=req("F162", "PA3")),
-        pytest.param(a_request(ask=4), a_node(has=4), None, marks=req("F162")),
-        pytest.param(a_request(ask=2.345), a_node(has=2.3), "fits: 2.3 of 2.345 vcpu free", marks=req("F162")),
-        pytest.param(a_request(ask=vcpu(1, 3)), a_node(has=vcpu(4, 2)), "fits: 2 of 3 cores free", marks=req("F163")),
-        pytest.param(a_request(ask=vcpu(1)), a_node(has=vcpu(4, 0)), None, id="no core pin", marks=req("F68")),
+        pytest.param(a_request(ask=3), a_node(has=1), "fits: 1 of 3 vcpu free", marks=pytest.mark.req("F162", "PA3")),
+        pytest.param(a_request(ask=4), a_node(has=4), None, marks=pytest.mark.req("F162")),
+        pytest.param(
+            a_request(ask=2.345), a_node(has=2.3), "fits: 2.3 of 2.345 vcpu free", marks=pytest.mark.req("F162")
+        ),
+        pytest.param(
+            a_request(ask=vcpu(1, 3)), a_node(has=vcpu(4, 2)), "fits: 2 of 3 cores free", marks=pytest.mark.req("F163")
+        ),
+        pytest.param(
+            a_request(ask=vcpu(1)), a_node(has=vcpu(4, 0)), None, id="no core pin", marks=pytest.mark.req("F68")
+        ),
         pytest.param(a_request(ask=vcpu(1, 0, 512)), a_node(has=vcpu(4, 0, 256)), "fits: 256 of 512 memory free"),
         pytest.param(
             a_request(ask=1, room=vcpu(6)),
             a_node(has=4),
             "fits: 4 of 6 vcpu free",
             id="the first mover",
-            marks=req("F82"),
         ),
     ],
 )
@@ -114,7 +147,7 @@ def test_a_node_by_itself(request_: Request, node: NodeView, said):
     assert refused(request_, node) == said
 
 
-@req("P63")
+@pytest.mark.req("P63")
 @pytest.mark.parametrize(("source", "said"), [("agent", "labels: rmctl/cap.gpu"), ("system", None)])
 def test_a_label_of_the_system_counts_only_from_the_system(source, said):
     node = a_node()
@@ -127,95 +160,112 @@ def test_a_label_of_the_system_counts_only_from_the_system(source, said):
 @pytest.mark.parametrize(
     ("request_", "claim", "said"),
     [
-        pytest.param(a_request(ask=3), a_claim("a", ask=1.5), "fits: 2.5 of 3 vcpu free", marks=req("F199", "F203")),
+        pytest.param(
+            a_request(ask=3), a_claim("a", ask=1.5), "fits: 2.5 of 3 vcpu free", marks=pytest.mark.req("F203")
+        ),
         pytest.param(a_request(ask=1), a_claim("a", ask=5), "fits: 0 of 1 vcpu free", id="a node that shrank"),
         pytest.param(
             a_request(ports=("80/tcp", "8000/tcp")),
             a_claim("a", ports=("8000/tcp",)),
             "ports: 8000/tcp taken",
-            marks=req("F164", "F211"),
+            marks=pytest.mark.req("F164", "F211"),
         ),
-        pytest.param(a_request(ports=("8000/udp",)), a_claim("a", ports=("8000/tcp",)), None, marks=req("F212")),
-        pytest.param(a_request(), a_claim("a", ports=("8000/tcp",)), None, id="nothing declared", marks=req("F213")),
+        pytest.param(
+            a_request(ports=("8000/udp",)), a_claim("a", ports=("8000/tcp",)), None, marks=pytest.mark.req("F212")
+        ),
+        pytest.param(
+            a_request(), a_claim("a", ports=("8000/tcp",)), None, id="nothing declared", marks=pytest.mark.req("F213")
+        ),
         pytest.param(
             a_request(group_ports=("80/tcp", "81/tcp")),
             a_claim("a", ports=("81/tcp",)),
             "ports: 81/tcp taken",
             id="ports of the group",
-            marks=req("F82"),
         ),
         pytest.param(
-            a_request(exclusive=True), a_claim("a"), "exclusive: other jobs are here", marks=req("F95", "F166")
+            a_request(exclusive=True),
+            a_claim("a"),
+            "exclusive: other jobs are here",
+            marks=pytest.mark.req("F95", "F166"),
         ),
         pytest.param(
             a_request(exclusive=True, together=["ch/primary/origin"]),
             a_claim("a", "ch/primary/origin"),
             None,
-            marks=req("F95"),
+            marks=pytest.mark.req("F95"),
         ),
         pytest.param(
             a_request(),
             a_claim("a", "solo/primary/x", exclusive=True),
             "exclusive: held by solo/primary/x",
-            marks=req("F96"),
+            marks=pytest.mark.req("F96"),
         ),
         pytest.param(
             a_request(together=["ch/primary/solo"]),
             a_claim("a", "ch/primary/solo", exclusive=True),
             None,
-            marks=req("F96"),
+            marks=pytest.mark.req("F96"),
         ),
         pytest.param(
             a_request(separate=["ch/primary/origin"]),
             a_claim("a", "ch/primary/origin"),
             "separate: ch/primary/origin is here",
-            marks=req("F80", "F167"),
+            marks=pytest.mark.req("F80", "F167"),
         ),
         pytest.param(
-            a_request(separate=["ch/primary/origin"]), a_claim("a", "ch/backup/origin"), None, marks=req("F81")
+            a_request(separate=["ch/primary/origin"]),
+            a_claim("a", "ch/backup/origin"),
+            None,
+            marks=pytest.mark.req("F81"),
         ),
         pytest.param(
             a_request(together=["ch/primary/origin"]),
             a_claim("b", "ch/primary/origin"),
             "together: ch/primary/origin is on b",
-            marks=req("F79", "F83", "F167"),
+            marks=pytest.mark.req("F79", "F83", "F167"),
         ),
         pytest.param(
-            a_request(together=["ch/primary/origin"]), a_claim("a", "ch/primary/origin"), None, marks=req("F83")
+            a_request(together=["ch/primary/origin"]),
+            a_claim("a", "ch/primary/origin"),
+            None,
+            marks=pytest.mark.req("F83"),
         ),
         pytest.param(
-            a_request(together=["ch/primary/origin"]), a_claim("b", "ch/backup/origin"), None, marks=req("F81")
+            a_request(together=["ch/primary/origin"]),
+            a_claim("b", "ch/backup/origin"),
+            None,
+            marks=pytest.mark.req("F81"),
         ),
         pytest.param(
             a_request(same_zone="hard", peers=["ch/primary/origin"]),
             a_claim("b", "ch/primary/origin"),
             "zone: ch/primary/origin is in z-b",
-            marks=req("F91", "F168"),
+            marks=pytest.mark.req("F91", "F168"),
         ),
         pytest.param(
             a_request(same_zone="hard", peers=["ch/primary/origin"]),
             a_claim("a", "ch/primary/origin"),
             None,
-            marks=req("F91"),
+            marks=pytest.mark.req("F91"),
         ),
         pytest.param(
             a_request(same_zone="soft", peers=["ch/primary/origin"]),
             a_claim("b", "ch/primary/origin"),
             None,
-            marks=req("F92"),
+            marks=pytest.mark.req("F92"),
         ),
         pytest.param(
             a_request(same_zone="off", peers=["ch/primary/origin"]),
             a_claim("b", "ch/primary/origin"),
             None,
-            marks=req("F93"),
+            marks=pytest.mark.req("F93"),
         ),
         pytest.param(
             a_request(same_zone="hard", peers=["ch/primary/origin"]),
             a_claim("b"),
             None,
             id="first of all",
-            marks=req("F94"),
+            marks=pytest.mark.req("F94"),
         ),
     ],
 )
@@ -260,7 +310,7 @@ EVERY = (
 )
 
 
-@req("F169", "P23", "P24")
+@pytest.mark.req("F169", "P23", "P24")
 def test_every_refusal_is_told_in_the_order_of_the_filters_and_the_first_one_counts():
     fleet = a_fleet(
         a_node("a", tier="gold", no_schedule=("not ready", "cordoned")),
@@ -277,13 +327,13 @@ def test_the_order_of_the_filters_is_the_published_one():
     assert [name for name, _ in FILTERS] == told.split()
 
 
-@req("P30")
+@pytest.mark.req("P30")
 @pytest.mark.parametrize("reason", ["unreachable", "no inventory", "terminating", "unhealthy", "not ready", "cordoned"])
 def test_no_tenant_tolerates_any_other_reason(reason):
     assert refused(a_request(tenant=reason, override_reservation=True), a_node(no_schedule=(reason,))) == reason
 
 
-@req("F214")
+@pytest.mark.req("F214")
 def test_a_job_on_the_move_is_reserved_on_both_nodes():
     fleet = a_fleet(a_node("a"), a_node("b"), claims=[a_claim("a", ask=3), a_claim("b", ask=3)])
     asked = a_request(ask=2)
@@ -293,10 +343,10 @@ def test_a_job_on_the_move_is_reserved_on_both_nodes():
 @pytest.mark.parametrize(
     ("fields", "field"),
     [
-        pytest.param({"ask": Amounts()}, "amounts", marks=req("P6")),
-        pytest.param({"ask": Amounts(-1)}, "amounts", marks=req("PA1")),
-        pytest.param({"ask": Amounts(1.5)}, "amounts", marks=req("PA1")),
-        pytest.param({"ask": Amounts(True)}, "amounts", marks=req("PA1")),
+        pytest.param({"ask": Amounts()}, "amounts", marks=pytest.mark.req("P6")),
+        pytest.param({"ask": Amounts(-1)}, "amounts", marks=pytest.mark.req("PA1")),
+        pytest.param({"ask": Amounts(1.5)}, "amounts", marks=pytest.mark.req("PA1")),
+        pytest.param({"ask": Amounts(True)}, "amounts", marks=pytest.mark.req("PA1")),
         pytest.param({"ask": 2, "room": vcpu(1)}, "room"),
         pytest.param({"ports": ("80",)}, "ports"),
         pytest.param({"ports": ("65536/tcp",)}, "ports"),

@@ -5,10 +5,8 @@ import pytest
 from placement import FleetView, claim_for, in_order
 from tests.placement_worlds import a_claim, a_fleet, a_node, a_request, owner, vcpu
 
-req = pytest.mark.req
 
-
-@req("F199", "F203")
+@pytest.mark.req("F203")
 def test_free_is_capacity_less_claims():
     fleet = a_fleet(
         a_node("a", vcpu(4, 4, 100)), claims=[a_claim("a", ask=vcpu(1.5, 1)), a_claim("a", "x/y/z", vcpu(1, 0, 60))]
@@ -68,7 +66,7 @@ def test_every_write_moves_the_revision_and_that_of_its_pool_alone():
     assert (before, after) == ((2, 1, 2, 0), (3, 1, 3))
 
 
-@req("F214")
+@pytest.mark.req("F214")
 def test_an_owner_on_the_move_is_on_two_nodes():
     fleet = a_fleet(a_node("a"), a_node("b"), claims=[a_claim("b"), a_claim("a")])
     assert fleet.nodes_of(owner("other/primary/job")) == ("a", "b")
@@ -84,3 +82,17 @@ def test_a_claim_takes_the_jobs_own_amounts_and_not_its_groups():
 def test_reasons_are_told_in_one_order():
     reasons = ["odd", "dedicated=b", "cordoned", "not ready", "unhealthy", "terminating", "no inventory", "unreachable"]
     assert in_order([*reasons, "cordoned"]) == (*reversed(reasons[1:]), "odd")
+
+
+def test_the_same_facts_again_are_no_write():
+    fleet = a_fleet(a_node("a"), claims=[a_claim("a")])
+    fleet.put_node(a_node("a"))
+    assert (fleet.revision, fleet.pool_revision("main")) == (2, 2)
+
+
+def test_a_question_without_some_claims_leaves_the_view_as_it_was():
+    fleet = a_fleet(a_node("a"), claims=[a_claim("a", allocation="1"), a_claim("a", "x/y/z", allocation="2")])
+    before = fleet.copy()
+    with fleet.without(["1", "unknown"]) as view:
+        assert view == a_fleet(a_node("a"), claims=[a_claim("a", "x/y/z", allocation="2")])
+    assert fleet == before

@@ -9,7 +9,6 @@ from placement.ranking import LEXICOGRAPHIC
 from placement.scene import scene_of
 from tests.placement_worlds import ONE_TIER, a_claim, a_fleet, a_node, a_request, vcpu
 
-req = pytest.mark.req
 SPREAD = PoolPolicy(tiers=(TierPolicy(name="local", packing="spread"),))
 
 SPARE = {"spare": Spare()}
@@ -26,41 +25,53 @@ def winner(request, *nodes, claims=(), policy=ONE_TIER):
 @pytest.mark.parametrize(
     ("request_", "worse", "better"),
     [
-        pytest.param(a_request(), {"booted": False}, {}, id="booted", marks=req("F182")),
-        pytest.param(a_request(spare="avoid"), SPARE, {}, id="avoided spare", marks=req("F183")),
-        pytest.param(a_request(images=IMAGES), {}, LUKEWARM, id="warm", marks=req("F184")),
-        pytest.param(a_request(images=IMAGES), LUKEWARM, WARM, id="warmer", marks=req("F184")),
-        pytest.param(a_request(template="encode"), SPARE, RESERVED, id="reserved", marks=req("F185")),
-        pytest.param(a_request(spare="prefer"), {}, SPARE, id="preferred spare", marks=req("F186")),
+        pytest.param(a_request(), {"booted": False}, {}, id="booted", marks=pytest.mark.req("F182")),
+        pytest.param(a_request(spare="avoid"), SPARE, {}, id="avoided spare", marks=pytest.mark.req("F183")),
+        pytest.param(a_request(images=IMAGES), {}, LUKEWARM, id="warm", marks=pytest.mark.req("F184")),
+        pytest.param(a_request(images=IMAGES), LUKEWARM, WARM, id="warmer", marks=pytest.mark.req("F184")),
+        pytest.param(a_request(template="encode"), SPARE, RESERVED, id="reserved", marks=pytest.mark.req("F185")),
+        pytest.param(a_request(spare="prefer"), {}, SPARE, id="preferred spare", marks=pytest.mark.req("F186")),
         pytest.param(
-            a_request(spare="avoid", images=IMAGES), SPARE | WARM, {}, id="avoid over warmth", marks=req("F193")
+            a_request(spare="avoid", images=IMAGES),
+            SPARE | WARM,
+            {},
+            id="avoid over warmth",
+            marks=pytest.mark.req("F193"),
         ),
         pytest.param(
-            a_request(spare="prefer", images=IMAGES), SPARE, WARM, id="warmth over preferred spare", marks=req("F194")
+            a_request(spare="prefer", images=IMAGES),
+            SPARE,
+            WARM,
+            id="warmth over preferred spare",
+            marks=pytest.mark.req("F194"),
         ),
         pytest.param(
-            a_request(spare="avoid"), {"booted": False}, SPARE, id="booted over avoided spare", marks=req("F195", "FA3")
+            a_request(spare="avoid"),
+            {"booted": False},
+            SPARE,
+            id="booted over avoided spare",
+            marks=pytest.mark.req("F195", "FA3"),
         ),
         pytest.param(
             a_request(spare="avoid", template="encode"),
             RESERVED,
             {},
             id="avoid over reservation",
-            marks=req("F196", "FA4"),
+            marks=pytest.mark.req("F196", "FA4"),
         ),
         pytest.param(
             a_request(template="encode", images=IMAGES),
             RESERVED,
             LUKEWARM,
             id="warmth over reservation",
-            marks=req("F180"),
+            marks=pytest.mark.req("F180"),
         ),
         pytest.param(
             a_request(template="encode", spare="prefer"),
             SPARE,
             RESERVED,
             id="reservation over preferred spare",
-            marks=req("F180"),
+            marks=pytest.mark.req("F180"),
         ),
     ],
 )
@@ -68,12 +79,12 @@ def test_the_better_node_wins_although_its_name_comes_last(request_, worse, bett
     assert winner(request_, a_node("a", **worse), a_node("b", **better)) == "b"
 
 
-@req("F189", "F190")
+@pytest.mark.req("F189", "F190")
 def test_lookalikes_go_by_name():
     assert winner(a_request(), a_node("n10"), a_node("n2"), a_node("n1")) == "n1"
 
 
-@req("F187")
+@pytest.mark.req("F187")
 @pytest.mark.parametrize(("policy", "node"), [(ONE_TIER, "b"), (SPREAD, "a")])
 def test_binpack_takes_the_fuller_node_and_spread_the_emptier(policy, node):
     claims = [a_claim("a", ask=1), a_claim("b", ask=2)]
@@ -94,7 +105,7 @@ def test_fullness_is_the_mean_over_what_is_asked(ask, has, used, share):
     assert packing(request, fleet.node("a"), scene_of(request, fleet, ONE_TIER.tiers[0])) == share * SCALE
 
 
-@req("F188")
+@pytest.mark.req("F188")
 def test_a_zone_that_holds_a_peer_wins_last_of_all():
     beside = a_request(same_zone="soft", peers=["ch/primary/origin"])
     nodes = [a_node("a", zone="z1"), a_node("b", zone="z2"), a_node("c", zone="z2")]
@@ -103,14 +114,14 @@ def test_a_zone_that_holds_a_peer_wins_last_of_all():
     assert winner(beside, *nodes, claims=[origin, a_claim("a")]) == "a"
 
 
-@req("F93")
+@pytest.mark.req("F93")
 def test_with_same_zone_off_the_zone_does_not_rank():
     beside = a_request(same_zone="off", peers=["ch/primary/origin"])
     nodes = [a_node("a", zone="z1"), a_node("b", zone="z2"), a_node("c", zone="z2")]
     assert winner(beside, *nodes, claims=[a_claim("c", "ch/primary/origin", ask=4)]) == "a"
 
 
-@req("F191", "F192")
+@pytest.mark.req("F191", "F192")
 @pytest.mark.parametrize(
     ("tag", "claims"),
     [(Spare(("encode",)), [a_claim("b", ask=0.5)]), (Spare(("encode",), consumed=True), [])],
@@ -125,7 +136,7 @@ def test_a_spare_that_was_taken_is_an_ordinary_node(tag, claims):
     assert (level.node, shares(LEXICOGRAPHIC, level.key)["avoid_spare"]) == ("b", 1.0)
 
 
-@req("F197")
+@pytest.mark.req("F197")
 def test_a_move_ranks_spares_like_any_other_node():
     nodes = [a_node("a", spare=Spare()), a_node("b"), a_node("c", spare=Spare())]
     ranked = plan(a_request(spare="any"), a_fleet(*nodes), ONE_TIER).ranked
@@ -139,22 +150,21 @@ FORBID = Forbid(frozenset({"a"}), frozenset({"z-a", "z-b"}), frozenset({"local-s
 @pytest.mark.parametrize(
     ("role", "node", "flags"),
     [
-        pytest.param("backup", "a", ("sameNode", "sameAz", "sameCloud"), marks=req("F114")),
-        pytest.param("backup", "b", ("sameAz", "sameCloud"), marks=req("F115")),
-        pytest.param("backup", "c", ("sameCloud",), marks=req("F115")),
-        pytest.param("primary", "a", (), marks=req("F113")),
+        pytest.param("backup", "a", ("sameNode", "sameAz", "sameCloud"), marks=pytest.mark.req("F114")),
+        pytest.param("backup", "b", ("sameAz", "sameCloud")),
+        pytest.param("backup", "c", ("sameCloud",)),
+        pytest.param("primary", "a", (), marks=pytest.mark.req("F113")),
     ],
 )
 def test_the_flags_that_a_place_breaks(role, node, flags):
     assert violations(a_request(f"ch/{role}/encode", forbid=FORBID), a_node(node)) == flags
 
 
-@req("F112", "F181")
+@pytest.mark.req("F112", "F181")
 def test_fewer_broken_flags_win_over_everything_else():
     backup = a_request("ch/backup/encode", forbid=FORBID, images=IMAGES)
     assert winner(backup, a_node("a", **WARM), a_node("b", **WARM), a_node("c", booted=False)) == "c"
 
 
-@req("F106")
 def test_nothing_forbidden_is_everything_allowed():
     assert violations(a_request("ch/backup/encode"), a_node("a")) == ()

@@ -8,8 +8,6 @@ from placement.levels import shares
 from placement.ranking import draw
 from tests.placement_worlds import LOCAL, ONE_TIER, a_claim, a_fleet, a_node, a_request
 
-req = pytest.mark.req
-
 
 @pytest.mark.parametrize(
     ("plain", "ranking"),
@@ -52,7 +50,7 @@ def test_the_first_seeds_table_is_the_default():
     assert (PoolPolicy(tiers=(LOCAL,)).ranking, LEXICOGRAPHIC.names) == (LEXICOGRAPHIC, tuple(told.split()))
 
 
-@req("P12", "P105")
+@pytest.mark.req("P105")
 def test_the_weighted_ranking_draws_among_the_best_five():
     fleet = a_fleet(*(a_node(name) for name in "abcdefg"), claims=[a_claim("g", ask=2)])
     policy = PoolPolicy(tiers=(LOCAL,), ranking=WEIGHTED)
@@ -60,7 +58,7 @@ def test_the_weighted_ranking_draws_among_the_best_five():
     assert drawn == set("gabcd")
 
 
-@req("P105")
+@pytest.mark.req("P105")
 def test_with_fewer_nodes_it_draws_among_all():
     policy = PoolPolicy(tiers=(LOCAL,), ranking=WEIGHTED)
     drawn = {plan(a_request(), a_fleet(a_node("a"), a_node("b")), policy, seed=seed).answer.node for seed in range(50)}
@@ -74,20 +72,20 @@ def test_a_draw_stays_among_equals_of_the_levels_above():
     assert {plan(a_request(), fleet, policy, seed=seed).answer.node for seed in range(50)} == {"b", "c"}
 
 
-@req("PD15", "PA17")
+@pytest.mark.req("PD15", "PA17")
 def test_an_index_is_the_floor_of_the_draw_times_the_choice():
     assert sorted({draw(seed, 3) for seed in range(100)}) == [0, 1, 2]
     assert [draw(seed, 1) for seed in range(5)] == [0] * 5
 
 
-@req("PA18")
+@pytest.mark.req("PA18")
 def test_a_preview_takes_the_best():
     policy = PoolPolicy(tiers=(LOCAL,), ranking=WEIGHTED)
     fleet = a_fleet(*(a_node(name) for name in "abcdefg"), claims=[a_claim("g", ask=2)])
     assert plan(a_request(), fleet, policy).answer.node == "g"
 
 
-@req("P10")
+@pytest.mark.req("P10")
 def test_the_same_seed_takes_the_same_node():
     policy = PoolPolicy(tiers=(LOCAL,), ranking=WEIGHTED)
     fleet = a_fleet(*(a_node(name) for name in "abcdefg"))
@@ -96,13 +94,13 @@ def test_the_same_seed_takes_the_same_node():
     ]
 
 
-@req("P104")
+@pytest.mark.req("P104")
 def test_ties_of_a_weighted_sum_go_by_name():
     policy = PoolPolicy(tiers=(LOCAL,), ranking=WEIGHTED)
     assert [entry.node for entry in plan(a_request(), a_fleet(a_node("b"), a_node("a")), policy).ranked] == ["a", "b"]
 
 
-@req("P100")
+@pytest.mark.req("P100")
 def test_a_level_is_the_weighted_sum_of_measures_between_0_and_1():
     fleet = a_fleet(a_node("a"), claims=[a_claim("a", ask=1, tenant="acme")])
     policy = PoolPolicy(tiers=(LOCAL,), ranking=WEIGHTED)

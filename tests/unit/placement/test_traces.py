@@ -85,7 +85,6 @@ def test_a_plan_reads_like_this(name, golden):
     golden(f"placement/{name}.txt", text)
 
 
-@pytest.mark.req("F176")
 def test_an_event_keeps_the_outcome_the_counts_and_the_first_ten():
     fleet = a_fleet(*(a_node(f"n{number:02}") for number in range(12)), a_node("full", 0.5))
     kept = summary(plan(a_request(), fleet, SPREAD), SPREAD.ranking).to_dict()
