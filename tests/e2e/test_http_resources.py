@@ -72,7 +72,9 @@ def test_a_field_that_another_manager_set_is_a_conflict_unless_forced(served):
     status = refusal(answer, 409)
     assert status["reason"] == "Conflict"
     assert status["message"] == 'bundle "ch-1": spec.priority was set by ana'
-    assert outcomes(served.apply(a_document(spec=a_bundle(priority=5)), force=True)) == [("bundle", "ch-1", "configured")]
+    assert outcomes(served.apply(a_document(spec=a_bundle(priority=5)), force=True)) == [
+        ("bundle", "ch-1", "configured")
+    ]
     assert outcomes(served.apply(a_document(spec=a_bundle(priority=6)))) == [("bundle", "ch-1", "configured")]
 
 
@@ -137,7 +139,9 @@ def test_create_update_and_preconditions(served):
     have, found = made["metadata"]["resourceVersion"], now["metadata"]["resourceVersion"]
     assert status["message"] == f'bundle "ch-1": changed since you read it (have {have}, now {found})'
     other = {**now, "metadata": {**now["metadata"], "uid": "another"}}
-    assert "is another one now (have uid another" in refusal(served.client.put(f"{path}/ch-1", json=other), 409)["message"]
+    assert (
+        "is another one now (have uid another" in refusal(served.client.put(f"{path}/ch-1", json=other), 409)["message"]
+    )
     assert refusal(served.client.put(f"{path}/ch-2", json=a_document(name="ch-2")), 404)["message"] == (
         'bundle "ch-2": not found'
     )
@@ -233,7 +237,9 @@ def test_a_spec_has_a_limit_and_a_body_too(served):
     padding = "x" * (1024 * 1024)
     status = refusal(served.apply(a_document(spec=a_bundle(a_job_entry(parameters={"p": padding})))), 422)
     assert "bytes, limit is 1048576 (1 MiB)" in status["message"]
-    huge = served.client.post(f"{API}/batch", content=b"[" + b" " * (5 * 1024 * 1024), headers={"Content-Type": "application/json"})
+    huge = served.client.post(
+        f"{API}/batch", content=b"[" + b" " * (5 * 1024 * 1024), headers={"Content-Type": "application/json"}
+    )
     assert refusal(huge, 413)["reason"] == "RequestEntityTooLarge"
 
 
@@ -241,7 +247,10 @@ def test_lists_are_selected_and_paged(served):
     names = [f"ch-{number}" for number in range(5)]
     served.apply(*(a_document(name=name, labels={"parity": str(int(name[-1]) % 2)}) for name in names))
     page = served.get("bundles", limit=2)
-    assert ([item["metadata"]["name"] for item in page["items"]], page["metadata"]["remainingItemCount"]) == (names[:2], 3)
+    assert ([item["metadata"]["name"] for item in page["items"]], page["metadata"]["remainingItemCount"]) == (
+        names[:2],
+        3,
+    )
     rest = served.get("bundles", limit=10, **{"continue": page["metadata"]["continue"]})
     assert [item["metadata"]["name"] for item in rest["items"]] == names[2:]
     assert rest["metadata"] == {"resourceVersion": page["metadata"]["resourceVersion"]}
