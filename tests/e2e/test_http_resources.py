@@ -178,7 +178,8 @@ def test_patches(served, media, body):
 
 def test_an_apply_patch_creates_and_needs_a_manager(served):
     path = f"{API}/namespaces/default/bundles/ch-1"
-    text = "apiVersion: rmctl/v1\nkind: bundle\nmetadata: {name: ch-1}\nspec:\n  pool: local\n  jobs:\n" + (
+    text = (
+        "apiVersion: rmctl/v1\nkind: bundle\nmetadata: {name: ch-1}\nspec:\n  pool: local\n  jobs:\n"
         "  - {jobName: web, command: [sleep, '9'], requirements: {requiredCapacity: 0.5, onRuntimeFailure: drop}}\n"
     )
     headers = {"Content-Type": "application/apply-patch+yaml"}

@@ -1,4 +1,4 @@
-"""Everything over HTTP that is no resource of ours: health, discovery, tokens, metrics, tables, core nodes, the door."""
+"""What HTTP has beside the resources: health, discovery, tokens, metrics, tables, core nodes, the door."""
 
 from __future__ import annotations
 
