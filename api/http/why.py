@@ -63,7 +63,15 @@ def sentence(resource: Stored, ready: Condition | None, explanation: Explanation
         return f"{name} has not been looked at since generation {resource.generation} was asked for"
     if not ready.message:
         return f"{name} is {'ready' if ready.status == 'True' else 'not ready'}: {ready.reason}"
-    return ready.message if ready.message.startswith(name) else f"{name}: {ready.message}"
+    if ready.message.startswith(name):
+        return ready.message
+    return f"{name} {ready.message}" if _predicate(ready.message) else f"{name}: {ready.message}"
+
+
+def _predicate(message: str) -> bool:
+    """Whether a message goes on where the name ends: `runs on node-a`, `is dormant`, `completed: exit 0`."""
+    word = message.partition(" ")[0].rstrip(":,;")
+    return word.isalpha() and word.islower() and word.endswith(("s", "ed")) and word != "its"
 
 
 def _waiting(explanation: Explanation) -> tuple[Section, ...]:

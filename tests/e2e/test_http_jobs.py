@@ -193,7 +193,7 @@ def test_why_a_job_crashes(served):
     settle(served, phase="backoff", conditions=(crashing,))
     why = served.get(f"{JOBS}/ch-1.primary.web/why")
     sections = {section["title"]: section["rows"] for section in why["sections"]}
-    assert why["sentence"] == "job/ch-1/primary/web: keeps crashing: exit 3 after 2.5 s"
+    assert why["sentence"] == "job/ch-1/primary/web keeps crashing: exit 3 after 2.5 s"
     assert sections["Exits"] == [["2026-01-01T00:00:00Z", "attempt 1", "2.5 s", "node-a", "exit 3"]]
     assert sections["Last words of attempt 1"] == ["| starting", "| boom"]
     assert [row[1:] for row in sections["Events (newest first)"]] == [["Warning", "JobUpdated", "exit 3"]]
