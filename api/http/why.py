@@ -23,6 +23,7 @@ Row = Sequence[str] | str
 LAST_WORDS = 5
 """Lines of the last instance's output that are shown."""
 EVENTS = 5
+UNITS = {"memory": " MiB"}
 
 
 class Section(NamedTuple):
@@ -116,7 +117,7 @@ def _node(tx: Tx, node: Stored) -> tuple[list[Section], tuple[str, ...]]:
         (row.reason, row.cause or "-", f"since {short(tx.now - row.since)}") for row in ledger.block_rows(tx, node.name)
     )
     room = tuple(
-        (name, f"{_amount(name, claimed)} of {_amount(name, claimable)} claimed")
+        (name, f"{_amount(name, claimed)} of {_amount(name, claimable)}{UNITS.get(name, '')} claimed")
         for name, (_total, claimable, claimed) in ledger.room(tx, node.name).items()
     )
     held = tuple(sorted(str(one.owner) for one in ledger.list_allocations(tx, node=node.name)))
@@ -224,4 +225,4 @@ def _last_words(tx: Tx, job: Stored) -> Section:
 
 
 def _amount(name: str, value: int) -> str:
-    return f"{value / 1000:g} vcpu" if name == "vcpu" else f"{value} MiB" if name == "memory" else str(value)
+    return f"{value / 1000:g}" if name == "vcpu" else str(value)

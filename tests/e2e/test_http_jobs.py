@@ -121,6 +121,7 @@ def test_an_equal_apply_of_a_broken_bundle_names_the_cure(served):
     assert (item["outcome"], item["hint"]) == ("unchanged", "rmctl restart bundle/ch-1")
 
 
+@pytest.mark.req("T12", "B93")
 def test_a_bundle_under_deletion_is_revived_by_a_changed_spec_only(served):
     deleted = served.client.delete(f"{API}/namespaces/default/bundles/ch-1").json()
     since = deleted["metadata"]["deletionTimestamp"]

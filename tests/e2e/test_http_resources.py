@@ -40,6 +40,7 @@ def snapshot(served):
     return served.get("server")["revision"]
 
 
+@pytest.mark.req("T4")
 def test_a_bundle_is_created_configured_and_unchanged(served):
     assert outcomes(served.apply(a_document())) == [("bundle", "ch-1", "created")]
     assert outcomes(served.apply(a_document())) == [("bundle", "ch-1", "unchanged")]
@@ -50,6 +51,7 @@ def test_a_bundle_is_created_configured_and_unchanged(served):
     assert (found["metadata"]["generation"], found["spec"]["priority"]) == (2, 5)
 
 
+@pytest.mark.req("T3")
 def test_an_equal_apply_writes_nothing(served):
     served.apply(a_document(labels={"a": "b"}))
     before = snapshot(served)
@@ -78,6 +80,7 @@ def test_a_field_that_another_manager_set_is_a_conflict_unless_forced(served):
     assert outcomes(served.apply(a_document(spec=a_bundle(priority=6)))) == [("bundle", "ch-1", "configured")]
 
 
+@pytest.mark.req("B71")
 def test_all_documents_are_checked_before_the_first_is_stored(served):
     broken = a_document(name="ch-2", spec=a_bundle(replica=3))
     lost = a_document(name="ch-3", spec=a_bundle(pool="nowhere"))
@@ -101,6 +104,7 @@ def test_references_are_resolved_in_the_same_set(served):
     ]
 
 
+@pytest.mark.req("B72")
 def test_a_document_named_twice_is_refused(served):
     answer = served.apply(a_document(), a_document(name="ch-2"), a_document())
     assert causes(answer) == [(2, "", "bundle/ch-1: defined twice (documents 1 and 3)")]
@@ -128,6 +132,7 @@ def test_a_dry_run_takes_the_same_way_and_stores_nothing(served):
     assert (gone.status_code, snapshot(served)) == (200, before)
 
 
+@pytest.mark.req("B92")
 def test_create_update_and_preconditions(served):
     path = f"{API}/namespaces/default/bundles"
     made = served.client.post(path, json=a_document()).json()
@@ -147,6 +152,7 @@ def test_create_update_and_preconditions(served):
     )
 
 
+@pytest.mark.req("B51")
 def test_what_the_server_keeps_is_ignored_with_a_warning(served):
     document = a_document(uid="mine", generation=7, creationTimestamp=None)
     answer = served.client.post(f"{API}/namespaces/default/bundles", json={**document, "status": {"state": "broken"}})
@@ -204,6 +210,7 @@ def test_lenient_validation_leaves_unknown_fields_out(served):
     ]
 
 
+@pytest.mark.req("B91")
 def test_deleting(served):
     path = f"{API}/namespaces/default/bundles/ch-1"
     made = served.client.post(f"{API}/namespaces/default/bundles", json=a_document()).json()
@@ -234,6 +241,7 @@ def test_a_job_is_made_by_its_bundle_only(served):
     assert status["message"] == 'job "ch-1/primary/web": a job is made by bundle/ch-1 only'
 
 
+@pytest.mark.req("B17")
 def test_a_spec_has_a_limit_and_a_body_too(served):
     padding = "x" * (1024 * 1024)
     status = refusal(served.apply(a_document(spec=a_bundle(a_job_entry(parameters={"p": padding})))), 422)
@@ -244,6 +252,7 @@ def test_a_spec_has_a_limit_and_a_body_too(served):
     assert refusal(huge, 413)["reason"] == "RequestEntityTooLarge"
 
 
+@pytest.mark.req("T14")
 def test_lists_are_selected_and_paged(served):
     names = [f"ch-{number}" for number in range(5)]
     served.apply(*(a_document(name=name, labels={"parity": str(int(name[-1]) % 2)}) for name in names))
@@ -275,6 +284,7 @@ def test_lists_are_selected_and_paged(served):
         ({"dryRun": "Some"}, None),
     ],
 )
+@pytest.mark.req("B42", "B47", "B48")
 def test_bad_queries_are_refused(served, query, message):
     if "dryRun" in query:
         answer = served.client.post(f"{API}/bundles", json=a_document(), params=query)
@@ -284,6 +294,7 @@ def test_bad_queries_are_refused(served, query, message):
     assert message in (None, found)
 
 
+@pytest.mark.req("B47")
 def test_a_token_of_another_list_is_refused(served):
     served.apply(*(a_document(name=f"ch-{number}") for number in range(3)))
     token = served.get("bundles", limit=1)["metadata"]["continue"]
@@ -291,6 +302,7 @@ def test_a_token_of_another_list_is_refused(served):
     assert refusal(answer, 400)["message"] == "continue token is not valid here"
 
 
+@pytest.mark.req("B34")
 def test_paths_are_taken_as_they_are_sent(served):
     served.apply(a_document())
     for path in ("bundles/ch%2d1", "bundles/a%2fb", "bundles/..%2f..%2fetc", "nothing/x"):

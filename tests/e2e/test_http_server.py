@@ -144,6 +144,7 @@ def test_pods_are_refused_so_that_a_drain_does_not_pretend(served):
     assert answer.json()["message"].startswith("use rmctl ")
 
 
+@pytest.mark.req("B50")
 def test_the_pool_of_a_node_is_immutable_and_an_apply_keeps_the_systems_labels(served):
     put_node(served)
     served.put_pool("other")
