@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -17,15 +19,25 @@ from store import changes, resources
 from store.store import Store
 from tests.builders import a_bundle
 
+BUNDLES = BY_NAME["bundle"]
+PROJECTS = itertools.count()
 NAMES = ("a", "b")
 STEPS = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(["web", "db", "gone"])), max_size=6)
 SELECTORS = st.sampled_from(["", "tier=web", "tier!=web"])
 FIELDS = st.sampled_from(["", "metadata.name=a"])
 
 
-def take(tx, name, tier):
+@pytest.fixture(scope="module")
+def store():
+    """One for all examples; each has a project of its own."""
+    opened = Store.in_memory(Threads())
+    yield opened
+    opened.close()
+
+
+def take(tx, project, name, tier):
     """One step: the bundle gets a tier, or goes."""
-    ref = Ref("bundle", name, "default")
+    ref = Ref("bundle", name, project)
     found = resources.find(tx, ref)
     if tier == "gone":
         if found is not None:
@@ -36,10 +48,9 @@ def take(tx, name, tier):
         resources.replace(tx, found, labels={"tier": tier})
 
 
-def listed(tx, listing):
+def listed(tx, project, listing):
     """What a list says: name to version."""
-    watch = watches.Watch(BY_NAME["bundle"], "default", listing, snapshot=True)
-    _, documents = watches.begin(tx, watch)
+    _, documents = watches.begin(tx, watches.Watch(BUNDLES, project, listing, snapshot=True))
     return {one["metadata"]["name"]: one["metadata"]["resourceVersion"] for one in documents}
 
 
@@ -58,43 +69,34 @@ def kept(known, events):
 @example([("a", "db")], [("a", "web")], [("a", "db")], "tier=web", "")
 @example([("a", "web")], [("a", "gone")], [], "tier=web", "")
 @example([("a", "web")], [("a", "db"), ("a", "gone")], [], "tier=web", "")
-def test_a_list_and_its_watch_end_where_a_new_list_begins(before, between, after, labels, fields):
+def test_a_list_and_its_watch_end_where_a_new_list_begins(store, before, between, after, labels, fields):
     """`between` happens after the list and before its watch begins."""
+    project = f"p{next(PROJECTS)}"
     listing = Listing(parse(labels), parse_fields(fields, ("metadata.name",)))
-    store = Store.in_memory(Threads())
 
     def step(steps):
         for name, tier in steps:
-            store.write(lambda tx, name=name, tier=tier: take(tx, name, tier))
+            store.write(lambda tx, name=name, tier=tier: take(tx, project, name, tier))
 
-    try:
-        step(before)
-        with store.read() as tx:
-            known, revision = listed(tx, listing), changes.head(tx)
-        step(between)
-        watch = watches.Watch(BY_NAME["bundle"], "default", listing, snapshot=False, revision=revision)
-        with store.read() as tx:
-            position, documents = watches.begin(tx, watch)
-        assert documents == []
-        step(after)
-        with store.read() as tx:
-            events, caught_up = watches.following(tx, watch, position)
-            assert (kept(known, events), caught_up) == (listed(tx, listing), True)
-    finally:
-        store.close()
+    step(before)
+    with store.read() as tx:
+        known, revision = listed(tx, project, listing), changes.head(tx)
+    step(between)
+    watch = watches.Watch(BUNDLES, project, listing, snapshot=False, revision=revision)
+    with store.read() as tx:
+        position, documents = watches.begin(tx, watch)
+    step(after)
+    with store.read() as tx:
+        events, caught_up = watches.following(tx, watch, position)
+        assert (documents, kept(known, events), caught_up) == ([], listed(tx, project, listing), True)
 
 
-def test_a_watch_that_falls_behind_what_is_kept_is_told_so():
-    listing = Listing(parse(""), parse_fields("", ()))
-    store = Store.in_memory(Threads())
-    try:
-        watch = watches.Watch(BY_NAME["bundle"], "default", listing, snapshot=True)
-        with store.read() as tx:
-            position, _ = watches.begin(tx, watch)
-        for tier in ("web", "db", "web", "db"):
-            store.write(lambda tx, tier=tier: take(tx, "a", tier))
-        store.write(lambda tx: changes.compact(tx, 1))
-        with store.read() as tx, pytest.raises(Problem, match="too old, list again"):
-            watches.following(tx, watch, position)
-    finally:
-        store.close()
+def test_a_watch_that_falls_behind_what_is_kept_is_told_so(store):
+    watch = watches.Watch(BUNDLES, "late", Listing(parse(""), parse_fields("", ())), snapshot=True)
+    with store.read() as tx:
+        position, _ = watches.begin(tx, watch)
+    for tier in ("web", "db", "web", "db"):
+        store.write(lambda tx, tier=tier: take(tx, "late", "a", tier))
+    store.write(lambda tx: changes.compact(tx, 1))
+    with store.read() as tx, pytest.raises(Problem, match="too old, list again"):
+        watches.following(tx, watch, position)
