@@ -80,6 +80,7 @@ class Server:
         await asyncio.to_thread(self._manager.start)
         token = _listener_token(self._settings.folder) if self._settings.http else ""
         app = build(self._services(token))
+        self._app = app
         sockets = [_unix_socket(self.http_socket), *map(_tcp_socket, self._settings.http)]
         config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=2)
         http = Uvicorn(config)
@@ -98,8 +99,10 @@ class Server:
         self._ready = False
         await asyncio.to_thread(self._manager.stop)
         await self._agents.stop(grace=2.0)
+        self._app.state.hub.close()
         http.should_exit = True
         await serving
+        self._app.state.threads.close()
         await asyncio.to_thread(self._store.close)
         for path in (self.http_socket, self.agents_socket):
             path.unlink(missing_ok=True)

@@ -44,7 +44,18 @@ def parse(model: type[M], document: object, *, path: str = "spec") -> M:
     try:
         return model.model_validate(document)
     except ValidationError as error:
-        raise Invalid(_translated(model, error.errors(include_url=False), path)) from None
+        raise Invalid(_translated(model, _own(error.errors(include_url=False)), path)) from None
+
+
+def _own(errors: Sequence[ErrorDetails]) -> list[ErrorDetails]:
+    """Less the lists that are too short only because what is wrong inside of them was not counted."""
+    places = [error["loc"] for error in errors]
+    return [
+        error
+        for error in errors
+        if error["type"] != "too_short"
+        or not any(len(place) > len(error["loc"]) and place[: len(error["loc"])] == error["loc"] for place in places)
+    ]
 
 
 def _translated(model: type[BaseModel], errors: Iterable[ErrorDetails], path: str) -> list[FieldError]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hmac
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -95,7 +97,7 @@ class Door:
 
         caller = self._caller(scope)
         if caller is None and scope["path"] not in OPEN:
-            problem = Problem(401, "Unauthorized", "a valid bearer token is required")
+            problem = Problem(401, "Unauthorized", "a valid token is required")
             await exchange.refusal(problem)(scope, receive, stamped)
             return
         scope["state"]["caller"] = caller
@@ -106,7 +108,7 @@ class Door:
         server = scope.get("server")
         if server is None or server[1] is None:
             return OWNER
-        shown = bearer(scope)
+        shown = shown_token(scope)
         found = None
         for token, caller in self._services.tokens.items():
             if hmac.compare_digest(token.encode(), shown):
@@ -120,8 +122,18 @@ def raw_path(scope: Scope) -> str:
     return (raw.partition(b"?")[0].decode("latin-1")) if raw else str(scope["path"])
 
 
-def bearer(scope: Scope) -> bytes:
+def shown_token(scope: Scope) -> bytes:
+    """A bearer token, or the password of basic credentials: client-go sends no bearer token without TLS."""
     headers: list[tuple[bytes, bytes]] = scope["headers"]
     value = next((value for name, value in headers if name == b"authorization"), b"")
-    kind, _, token = value.partition(b" ")
-    return token.strip() if kind.lower() == b"bearer" else b""
+    kind, _, rest = value.partition(b" ")
+    match kind.lower():
+        case b"bearer":
+            return rest.strip()
+        case b"basic":
+            try:
+                return base64.b64decode(rest.strip(), validate=True).partition(b":")[2]
+            except binascii.Error:
+                return b""
+        case _:
+            return b""

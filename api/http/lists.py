@@ -10,6 +10,7 @@ from api.http.queries import Listing, token_after
 from api.http.showing import beaten
 from resources.canonical import Document
 from resources.kind import Kind
+from resources.reference import Ref
 from resources.resource import Resource
 from resources.selectors import Selector
 from resources.wire import to_wire
@@ -17,6 +18,7 @@ from store import changes, nodes, resources
 from store.tx import Tx
 
 Stored = Resource[Any, Any]
+NAMES = ("metadata.name", "metadata.key")
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,11 @@ def page(tx: Tx, kind: Kind, project: str | None, listing: Listing) -> Page:
 
 
 def candidates(tx: Tx, kind: Kind, project: str | None, listing: Listing) -> tuple[Stored, ...]:
-    """All of a kind, or fewer where an index answers a label of the selector."""
+    """All of a kind, or fewer where an index answers a name or a label of the selectors."""
+    named = next((e for e in listing.fields.expressions if e.key in NAMES and e.operator == "="), None)
+    if named is not None and (project is not None or not kind.namespaced):
+        found = resources.find(tx, Ref(kind.name, named.values[0], project or ""))
+        return () if found is None else (found,)
     exact = next((e for e in listing.labels.expressions if e.operator == "="), None)
     if exact is None:
         return resources.list_all(tx, kind.name, project)

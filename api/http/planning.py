@@ -10,6 +10,7 @@ from api.http import batch, exchange, queries
 from api.http.endpoints import ROOT
 from api.http.services import Services
 from api.http.threads import Threads
+from resources.bundle import Bundle
 from resources.canonical import Document
 from store.tx import Tx
 
@@ -36,7 +37,7 @@ class Planning:
             items = []
             for written in batch.apply(tx, submissions, how):
                 item = batch.item(written)
-                if written.resource.ref.kind == "bundle":
+                if isinstance(written.resource, Bundle):
                     item["placements"] = [
                         {"job": one.job, "node": one.node, "tier": one.tier, "sentence": one.sentence}
                         for one in self._services.plan(tx, written.resource)

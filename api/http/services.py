@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
-from resources.canonical import Document
-from resources.resource import Resource
+from resources.bundle import Bundle
+from resources.job import Job
 from store.store import Store
 from store.tx import Tx
 
@@ -56,17 +56,17 @@ class Preview(Protocol):
     def sentence(self) -> str: ...
 
 
-Explainer = Callable[[Tx, Resource[Any, Any]], Explanation | None]
+Explainer = Callable[[Tx, Job], Explanation | None]
 """Asks the pure placer about a job as it stands, against the present fleet; None where there is nothing to explain."""
-Planner = Callable[[Tx, Resource[Any, Any]], Sequence[Preview]]
+Planner = Callable[[Tx, Bundle], Sequence[Preview]]
 """Asks the pure placer where the jobs of a bundle would go; the bundle need not be stored."""
 
 
-def _nothing(_tx: Tx, _job: Resource[Any, Any]) -> Explanation | None:
+def _nothing(_tx: Tx, _job: Job) -> Explanation | None:
     return None
 
 
-def _nowhere(_tx: Tx, _bundle: Resource[Any, Any]) -> Sequence[Preview]:
+def _nowhere(_tx: Tx, _bundle: Bundle) -> Sequence[Preview]:
     return ()
 
 
@@ -91,5 +91,3 @@ class Services:
     plan: Planner = _nowhere
     counters: Callable[[], Mapping[str, float]] = _no_gauges
     """Counters of the runtime by metric name, for `/metrics`."""
-    agents_address: Callable[[], Document] = dict
-    """What a node needs to find the agents' door: `{"address": …}`."""

@@ -46,7 +46,7 @@ class Watch:
 
 
 @dataclass
-class _Position:
+class Position:
     """How far a stream is. `known` are the (project, name) pairs that match for the client.
 
     Up to `unsure` it is not known what matched before: the client listed at an older revision.
@@ -59,12 +59,12 @@ class _Position:
 
 async def stream(watch: Watch, threads: Threads, hub: Hub) -> AsyncIterator[bytes]:
     """Lines of a watch. Raises a problem before the first line; later ones are told in the stream."""
-    position, first = await threads.read(lambda tx: _begin(tx, watch))
+    position, first = await threads.read(lambda tx: begin(tx, watch))
     return _lines(watch, threads, hub, position, first)
 
 
 async def _lines(
-    watch: Watch, threads: Threads, hub: Hub, position: _Position, first: list[Document]
+    watch: Watch, threads: Threads, hub: Hub, position: Position, first: list[Document]
 ) -> AsyncIterator[bytes]:
     loop = asyncio.get_running_loop()
     ends = None if watch.timeout is None else loop.time() + watch.timeout
@@ -77,7 +77,7 @@ async def _lines(
         while not hub.closed and (ends is None or loop.time() < ends):
             changed.clear()
             try:
-                events, caught_up = await threads.read(lambda tx: _next(tx, watch, position))
+                events, caught_up = await threads.read(lambda tx: following(tx, watch, position))
             except Problem as problem:
                 yield line("ERROR", problem.status())
                 return
@@ -94,7 +94,8 @@ async def _lines(
             yield _bookmark(watch, position.revision)
 
 
-def _begin(tx: Tx, watch: Watch) -> tuple[_Position, list[Document]]:
+def begin(tx: Tx, watch: Watch) -> tuple[Position, list[Document]]:
+    """Where the stream starts, and the objects that it starts with. Raises a problem."""
     head = changes.head(tx)
     if watch.revision is not None and watch.revision > head:
         raise bad_request(f"resourceVersion: {watch.revision} is in the future, the newest is {head}")
@@ -106,14 +107,14 @@ def _begin(tx: Tx, watch: Watch) -> tuple[_Position, list[Document]]:
     ]
     known = {(one.project, one.name) for one in found}
     if watch.snapshot:
-        return _Position(head, known), list(documents(tx, watch.kind, found))
+        return Position(head, known), list(documents(tx, watch.kind, found))
     if watch.revision is None:
-        return _Position(head, known), []
+        return Position(head, known), []
     _kept(tx, watch.revision)
-    return _Position(watch.revision, known, unsure=head), []
+    return Position(watch.revision, known, unsure=head), []
 
 
-def _next(tx: Tx, watch: Watch, position: _Position) -> tuple[list[tuple[str, Document]], bool]:
+def following(tx: Tx, watch: Watch, position: Position) -> tuple[list[tuple[str, Document]], bool]:
     """(events, whether nothing more is there yet); moves the position."""
     _kept(tx, position.revision)
     found = changes.since(tx, position.revision, kind=watch.kind.name, project=watch.project, limit=BATCH)
@@ -129,7 +130,7 @@ def _kept(tx: Tx, revision: int) -> None:
         raise gone()
 
 
-def _told(watch: Watch, position: _Position, change: Change) -> tuple[str, Document] | None:
+def _told(watch: Watch, position: Position, change: Change) -> tuple[str, Document] | None:
     """The event as this watcher sees it: what stops matching its labels is deleted for it, what begins to is added."""
     if not selected_document(change.document, EVERYTHING, watch.listing.fields):
         return None

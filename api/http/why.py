@@ -23,6 +23,7 @@ Row = Sequence[str] | str
 LAST_WORDS = 5
 """Lines of the last instance's output that are shown."""
 EVENTS = 5
+UNITS = {"memory": " MiB"}
 
 
 class Section(NamedTuple):
@@ -63,7 +64,15 @@ def sentence(resource: Stored, ready: Condition | None, explanation: Explanation
         return f"{name} has not been looked at since generation {resource.generation} was asked for"
     if not ready.message:
         return f"{name} is {'ready' if ready.status == 'True' else 'not ready'}: {ready.reason}"
-    return ready.message if ready.message.startswith(name) else f"{name}: {ready.message}"
+    if ready.message.startswith(name):
+        return ready.message
+    return f"{name} {ready.message}" if _predicate(ready.message) else f"{name}: {ready.message}"
+
+
+def _predicate(message: str) -> bool:
+    """Whether a message goes on where the name ends: `runs on node-a`, `is dormant`, `completed: exit 0`."""
+    word = message.partition(" ")[0].rstrip(":,;")
+    return word.isalpha() and word.islower() and word.endswith(("s", "ed")) and word != "its"
 
 
 def _waiting(explanation: Explanation) -> tuple[Section, ...]:
@@ -108,7 +117,7 @@ def _node(tx: Tx, node: Stored) -> tuple[list[Section], tuple[str, ...]]:
         (row.reason, row.cause or "-", f"since {short(tx.now - row.since)}") for row in ledger.block_rows(tx, node.name)
     )
     room = tuple(
-        (name, f"{_amount(name, claimed)} of {_amount(name, claimable)} claimed")
+        (name, f"{_amount(name, claimed)} of {_amount(name, claimable)}{UNITS.get(name, '')} claimed")
         for name, (_total, claimable, claimed) in ledger.room(tx, node.name).items()
     )
     held = tuple(sorted(str(one.owner) for one in ledger.list_allocations(tx, node=node.name)))
@@ -216,4 +225,4 @@ def _last_words(tx: Tx, job: Stored) -> Section:
 
 
 def _amount(name: str, value: int) -> str:
-    return f"{value / 1000:g} vcpu" if name == "vcpu" else f"{value} MiB" if name == "memory" else str(value)
+    return f"{value / 1000:g}" if name == "vcpu" else str(value)

@@ -11,6 +11,7 @@ from api.http.endpoints import ROOT, ref_of
 from api.http.services import Services
 from api.http.threads import Threads
 from api.http.why import Reasons, why
+from resources.job import Job
 from resources.names import job_key
 from store import resources
 from store.tx import Tx
@@ -36,8 +37,9 @@ class Why:
 
         def read(tx: Tx) -> Reasons:
             resource = resources.get(tx, ref)
-            waits = ref.kind == "job" and resource.status.phase == "pending" and not resource.deleting
-            return why(tx, resource, self._services.explain(tx, resource) if waits else None)
+            if not isinstance(resource, Job) or resource.status.phase != "pending" or resource.deleting:
+                return why(tx, resource, None)
+            return why(tx, resource, self._services.explain(tx, resource))
 
         reasons = await self._threads.read(read)
         return exchange.answer(

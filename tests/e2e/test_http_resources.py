@@ -40,6 +40,7 @@ def snapshot(served):
     return served.get("server")["revision"]
 
 
+@pytest.mark.req("T4")
 def test_a_bundle_is_created_configured_and_unchanged(served):
     assert outcomes(served.apply(a_document())) == [("bundle", "ch-1", "created")]
     assert outcomes(served.apply(a_document())) == [("bundle", "ch-1", "unchanged")]
@@ -50,6 +51,7 @@ def test_a_bundle_is_created_configured_and_unchanged(served):
     assert (found["metadata"]["generation"], found["spec"]["priority"]) == (2, 5)
 
 
+@pytest.mark.req("T3")
 def test_an_equal_apply_writes_nothing(served):
     served.apply(a_document(labels={"a": "b"}))
     before = snapshot(served)
@@ -72,10 +74,13 @@ def test_a_field_that_another_manager_set_is_a_conflict_unless_forced(served):
     status = refusal(answer, 409)
     assert status["reason"] == "Conflict"
     assert status["message"] == 'bundle "ch-1": spec.priority was set by ana'
-    assert outcomes(served.apply(a_document(spec=a_bundle(priority=5)), force=True)) == [("bundle", "ch-1", "configured")]
+    assert outcomes(served.apply(a_document(spec=a_bundle(priority=5)), force=True)) == [
+        ("bundle", "ch-1", "configured")
+    ]
     assert outcomes(served.apply(a_document(spec=a_bundle(priority=6)))) == [("bundle", "ch-1", "configured")]
 
 
+@pytest.mark.req("B71")
 def test_all_documents_are_checked_before_the_first_is_stored(served):
     broken = a_document(name="ch-2", spec=a_bundle(replica=3))
     lost = a_document(name="ch-3", spec=a_bundle(pool="nowhere"))
@@ -99,6 +104,7 @@ def test_references_are_resolved_in_the_same_set(served):
     ]
 
 
+@pytest.mark.req("B72")
 def test_a_document_named_twice_is_refused(served):
     answer = served.apply(a_document(), a_document(name="ch-2"), a_document())
     assert causes(answer) == [(2, "", "bundle/ch-1: defined twice (documents 1 and 3)")]
@@ -126,6 +132,7 @@ def test_a_dry_run_takes_the_same_way_and_stores_nothing(served):
     assert (gone.status_code, snapshot(served)) == (200, before)
 
 
+@pytest.mark.req("B92")
 def test_create_update_and_preconditions(served):
     path = f"{API}/namespaces/default/bundles"
     made = served.client.post(path, json=a_document()).json()
@@ -137,12 +144,15 @@ def test_create_update_and_preconditions(served):
     have, found = made["metadata"]["resourceVersion"], now["metadata"]["resourceVersion"]
     assert status["message"] == f'bundle "ch-1": changed since you read it (have {have}, now {found})'
     other = {**now, "metadata": {**now["metadata"], "uid": "another"}}
-    assert "is another one now (have uid another" in refusal(served.client.put(f"{path}/ch-1", json=other), 409)["message"]
+    assert (
+        "is another one now (have uid another" in refusal(served.client.put(f"{path}/ch-1", json=other), 409)["message"]
+    )
     assert refusal(served.client.put(f"{path}/ch-2", json=a_document(name="ch-2")), 404)["message"] == (
         'bundle "ch-2": not found'
     )
 
 
+@pytest.mark.req("B51")
 def test_what_the_server_keeps_is_ignored_with_a_warning(served):
     document = a_document(uid="mine", generation=7, creationTimestamp=None)
     answer = served.client.post(f"{API}/namespaces/default/bundles", json={**document, "status": {"state": "broken"}})
@@ -174,7 +184,8 @@ def test_patches(served, media, body):
 
 def test_an_apply_patch_creates_and_needs_a_manager(served):
     path = f"{API}/namespaces/default/bundles/ch-1"
-    text = "apiVersion: rmctl/v1\nkind: bundle\nmetadata: {name: ch-1}\nspec:\n  pool: local\n  jobs:\n" + (
+    text = (
+        "apiVersion: rmctl/v1\nkind: bundle\nmetadata: {name: ch-1}\nspec:\n  pool: local\n  jobs:\n"
         "  - {jobName: web, command: [sleep, '9'], requirements: {requiredCapacity: 0.5, onRuntimeFailure: drop}}\n"
     )
     headers = {"Content-Type": "application/apply-patch+yaml"}
@@ -199,6 +210,7 @@ def test_lenient_validation_leaves_unknown_fields_out(served):
     ]
 
 
+@pytest.mark.req("B91")
 def test_deleting(served):
     path = f"{API}/namespaces/default/bundles/ch-1"
     made = served.client.post(f"{API}/namespaces/default/bundles", json=a_document()).json()
@@ -229,19 +241,26 @@ def test_a_job_is_made_by_its_bundle_only(served):
     assert status["message"] == 'job "ch-1/primary/web": a job is made by bundle/ch-1 only'
 
 
+@pytest.mark.req("B17")
 def test_a_spec_has_a_limit_and_a_body_too(served):
     padding = "x" * (1024 * 1024)
     status = refusal(served.apply(a_document(spec=a_bundle(a_job_entry(parameters={"p": padding})))), 422)
     assert "bytes, limit is 1048576 (1 MiB)" in status["message"]
-    huge = served.client.post(f"{API}/batch", content=b"[" + b" " * (5 * 1024 * 1024), headers={"Content-Type": "application/json"})
+    huge = served.client.post(
+        f"{API}/batch", content=b"[" + b" " * (5 * 1024 * 1024), headers={"Content-Type": "application/json"}
+    )
     assert refusal(huge, 413)["reason"] == "RequestEntityTooLarge"
 
 
+@pytest.mark.req("T14")
 def test_lists_are_selected_and_paged(served):
     names = [f"ch-{number}" for number in range(5)]
     served.apply(*(a_document(name=name, labels={"parity": str(int(name[-1]) % 2)}) for name in names))
     page = served.get("bundles", limit=2)
-    assert ([item["metadata"]["name"] for item in page["items"]], page["metadata"]["remainingItemCount"]) == (names[:2], 3)
+    assert ([item["metadata"]["name"] for item in page["items"]], page["metadata"]["remainingItemCount"]) == (
+        names[:2],
+        3,
+    )
     rest = served.get("bundles", limit=10, **{"continue": page["metadata"]["continue"]})
     assert [item["metadata"]["name"] for item in rest["items"]] == names[2:]
     assert rest["metadata"] == {"resourceVersion": page["metadata"]["resourceVersion"]}
@@ -265,6 +284,7 @@ def test_lists_are_selected_and_paged(served):
         ({"dryRun": "Some"}, None),
     ],
 )
+@pytest.mark.req("B42", "B47", "B48")
 def test_bad_queries_are_refused(served, query, message):
     if "dryRun" in query:
         answer = served.client.post(f"{API}/bundles", json=a_document(), params=query)
@@ -274,6 +294,7 @@ def test_bad_queries_are_refused(served, query, message):
     assert message in (None, found)
 
 
+@pytest.mark.req("B47")
 def test_a_token_of_another_list_is_refused(served):
     served.apply(*(a_document(name=f"ch-{number}") for number in range(3)))
     token = served.get("bundles", limit=1)["metadata"]["continue"]
@@ -281,6 +302,7 @@ def test_a_token_of_another_list_is_refused(served):
     assert refusal(answer, 400)["message"] == "continue token is not valid here"
 
 
+@pytest.mark.req("B34")
 def test_paths_are_taken_as_they_are_sent(served):
     served.apply(a_document())
     for path in ("bundles/ch%2d1", "bundles/a%2fb", "bundles/..%2f..%2fetc", "nothing/x"):

@@ -74,6 +74,7 @@ def test_one_name_is_watched_by_field(served):
         assert take(lines, 2) == [("ADDED", "ch-2"), ("MODIFIED", "ch-2")]
 
 
+@pytest.mark.req("B48")
 def test_a_compacted_revision_is_too_old(served):
     for priority in range(5):
         served.apply(a_document(spec=a_bundle(priority=priority)))
@@ -84,6 +85,7 @@ def test_a_compacted_revision_is_too_old(served):
     assert (exact.status_code, exact.json()["reason"]) == (410, "Expired")
 
 
+@pytest.mark.req("B48")
 def test_a_future_revision_is_refused(served):
     answer = served.client.get(f"{API}/bundles", params={"watch": "1", "resourceVersion": "999999"})
     assert answer.status_code == 400
@@ -103,6 +105,7 @@ def test_a_stopping_server_ends_its_watches_with_a_bookmark(served):
         ]
 
 
+@pytest.mark.req("B110")
 def test_readers_that_do_not_read_keep_nobody_waiting(served):
     """A hundred open watches that take no line, while writes and reads are answered and a reader sees everything."""
     padded = {"note": "x" * 20_000}

@@ -33,11 +33,13 @@ def test_selectors_match_as_in_kubernetes(text, matches):
 @pytest.mark.parametrize(
     "text", ["env in (", "env in ()", "==x", "a,,b", ",", "a b", "a in x", "-a=b", "a=b=c", "vram > 1"]
 )
+@pytest.mark.req("B42")
 def test_what_cannot_be_read_is_told_with_its_column(text):
     with pytest.raises(SelectorError, match=r"^selector: column \d+: "):
         parse(text)
 
 
+@pytest.mark.req("B43")
 def test_the_limits_are_named():
     with pytest.raises(SelectorError, match="at most 32 expressions"):
         parse(",".join(f"k{n}" for n in range(33)))

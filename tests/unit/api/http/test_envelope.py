@@ -45,14 +45,17 @@ def test_what_every_client_sends_empty_is_not_held_against_it():
 
 
 @pytest.mark.parametrize("name", ["", None])
+@pytest.mark.req("B28")
 def test_a_name_is_required(name):
     assert refusals(a_document({"name": name})) == ["metadata.name: required"]
 
 
+@pytest.mark.req("B28")
 def test_a_name_is_text():
     assert refusals(a_document({"name": 5})) == ["metadata.name: expected text, got 5"]
 
 
+@pytest.mark.req("B29")
 def test_a_name_is_at_most_63_characters():
     assert refusals(a_document({"name": "a" * 64})) == ["metadata.name: at most 63 characters"]
     assert read(a_document({"name": "a" * 63})).ref.name == "a" * 63
@@ -79,10 +82,12 @@ def test_a_name_is_at_most_63_characters():
         "x' OR 1=1 --",
     ],
 )
+@pytest.mark.req("B30", "B32", "B33", "B34", "B35")
 def test_a_name_is_a_dns_label(name):
     assert refusals(a_document({"name": name})) == ["metadata.name: must match [a-z0-9]([-a-z0-9]*[a-z0-9])?"]
 
 
+@pytest.mark.req("B41")
 def test_labels_have_limits():
     assert refusals(a_document({"labels": {f"k{n}": "" for n in range(65)}})) == [
         "metadata.labels: at most 64 labels, got 65"
@@ -95,6 +100,7 @@ def test_labels_have_limits():
     assert refusals(a_document({"labels": {"x": "\x1b[2J"}}))[0].startswith("metadata.labels.x: must match ")
 
 
+@pytest.mark.req("B37")
 def test_control_characters_do_not_reach_the_message():
     assert refusals(a_document({"labels": {"\x1b[2J": "v"}})) == [
         "metadata.labels.\\x1b[2J: expected [PREFIX/]NAME of letters, digits, - _ and ."
@@ -107,6 +113,7 @@ def test_annotations_may_hold_256_kib():
     ]
 
 
+@pytest.mark.req("B49")
 def test_unknown_fields_kinds_and_versions_are_told_together():
     document = a_document({"nmae": "x"}, stauts={}) | {"kind": "bundel", "apiVersion": "v1"}
     assert refusals(document) == [
@@ -118,6 +125,7 @@ def test_unknown_fields_kinds_and_versions_are_told_together():
 
 
 @pytest.mark.parametrize("version", ["abc", "-1", "0x10", "1e3", 7])
+@pytest.mark.req("B48")
 def test_a_resource_version_is_digits_in_a_text(version):
     assert refusals(a_document({"resourceVersion": version})) == [
         "metadata.resourceVersion: expected a whole number in a text"

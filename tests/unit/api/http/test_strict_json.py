@@ -34,10 +34,12 @@ def refusal(body, reader=loads):
         ('{"a":1}'.encode("utf-16"), "not UTF-8 at byte 0"),
     ],
 )
+@pytest.mark.req("B1", "B2", "B3", "B5", "B6", "B7", "B8", "B9", "B10", "B14", "B15", "B22", "B23", "B24")
 def test_what_is_not_json_is_refused_with_its_place(body, message):
     assert refusal(body) == message
 
 
+@pytest.mark.req("B21")
 def test_what_is_json_is_taken():
     assert loads(b'\xef\xbb\xbf{"a":[1,-0,9223372036854775807,1.5,null,true,"[[[\\"{"]}') == {
         "a": [1, 0, 9223372036854775807, 1.5, None, True, '[[["{']
@@ -62,6 +64,7 @@ def test_yaml_is_read_as_1_2_core():
         (b"a: [" * 70, "nesting deeper than 64"),
     ],
 )
+@pytest.mark.req("B25", "B27")
 def test_yaml_that_would_grow_is_refused(body, message):
     assert refusal(body, yaml_text.loads) == message
 
