@@ -1,4 +1,4 @@
-"""The way to the server: HTTP over a unix socket or TCP with the standard library alone; every failure is a CliError."""
+"""The way to the server: HTTP over a unix socket or TCP, standard library alone; every failure is a CliError."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Client:
             yield line
 
     def _exchange(self, method: str, target: str, body: object, content_type: str) -> HTTPResponse:
-        """On the kept connection; one that the server has closed meanwhile is opened again before anything is sent twice."""
+        """On the kept connection; one that the server has closed meanwhile is opened again for a GET."""
         fresh = self._kept is None
         connection = self._kept or self._connect()
         self._kept = connection

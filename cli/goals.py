@@ -28,7 +28,7 @@ class Condition:
 class Gone:
     """`--for=delete`."""
 
-    def reached(self, document: Document) -> bool:
+    def reached(self, _document: Document) -> bool:
         return False
 
     def __str__(self) -> str:

@@ -46,7 +46,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
 }
 VERBS = {name: verb for group in GROUPS.values() for name, verb in group.items()}
 
-GLOBAL_FLAGS = """Everywhere: -p, -n, --project NAME   --server ADDRESS   --context NAME   -o, --output FORMAT   -h, --help
+GLOBAL_FLAGS = """Everywhere: -p, -n, --project NAME  --server ADDRESS  --context NAME  -o, --output FORMAT  -h, --help
 FORMAT is json, yaml, name, wide or jsonpath=EXPRESSION, as far as a verb has it."""
 
 

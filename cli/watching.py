@@ -79,8 +79,8 @@ def _feed(session: Session, topic: Topic, deadline: Deadline, queue: SimpleQueue
 
 def changes(session: Session, topic: Topic, deadline: Deadline) -> Iterator[Change]:
     """Everything of a topic, then every change. After a lost connection or a compacted log it lists again, so that the
-    newest state is never missed. Raises TimeoutError at the deadline, and Unreachable when no server answers at first or
-    the server stays away."""
+    newest state is never missed. Raises TimeoutError at the deadline, and Unreachable when no server answers at first
+    or it stays away."""
     kind = topic.kind
     outage = Outage(session)
     while True:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from cli.durations import span
-from cli.views.wire import Document, Fact, Row, World, condition, count, metadata, number, ready, spec, status
+from cli.views.wire import Document, Fact, Row, World, metadata, number, ready, spec, status
 
 
 def row(node: Document, world: World) -> Row:
     found, asked = status(node), spec(node)
     parts = [str(part) for part in (_tier(node, world), found.get("zone") or asked.get("zone")) if part]
-    return Row(", ".join(parts) or "-", _detail(node, world))
+    return Row(", ".join(parts) or "-", _detail(node))
 
 
 def _tier(node: Document, world: World) -> object:
@@ -18,26 +18,10 @@ def _tier(node: Document, world: World) -> object:
     return spec(node).get("tier") or world.fixed_tier(str(pool)) or pool
 
 
-def _detail(node: Document, world: World) -> str:
-    parts = [claimed(node)] if claimed(node) else []
-    jobs = status(node).get("jobs") or ()
-    if jobs:
-        parts.append(count(len(jobs), "job"))
-    parts += stops(node)
-    state = ready(node)
-    if state.status != "True" and state.message:
-        parts.append(state.message)
-    return ", ".join(parts)
-
-
-def claimed(node: Document) -> str:
-    """`1.5 of 4 vcpu claimed`; empty before there is an inventory."""
-    vcpu = (status(node).get("capacity") or {}).get("vcpu")
-    if not isinstance(vcpu, dict):
-        return ""
-    total = float(vcpu.get("total") or 0)
-    usable = total * float(vcpu.get("cap") or 1) if 0 < float(vcpu.get("cap") or 1) <= 1 else total
-    return f"{number(vcpu.get('reserved', 0))} of {number(usable)} vcpu claimed"
+def _detail(node: Document) -> str:
+    """Its Ready message counts what is claimed; what keeps new jobs away stands behind it."""
+    message = ready(node).message
+    return ", ".join(part for part in (message.removeprefix("is connected, "), *stops(node)) if part)
 
 
 def stops(node: Document) -> list[str]:
@@ -50,31 +34,6 @@ def stops(node: Document) -> list[str]:
         reason = spec(node).get("cordonReason")
         found.append(f"cordoned ({reason})" if reason else "cordoned")
     return found
-
-
-def sentence(node: Document, world: World) -> str:
-    """The predicate of line one, without the name."""
-    state = ready(node)
-    message = state.message.rstrip(".")
-    tail = f": {message}" if message else ""
-    match state.reason:
-        case "-":
-            return "has not been looked at since it was last changed."
-        case "Connected":
-            blocked = stops(node)
-            text = f"is connected, {claimed(node)}" if claimed(node) else "is connected"
-            return f"{text}{'; nothing is placed on it: ' + ', '.join(blocked) if blocked else ''}."
-        case "Silent":
-            since = world.since(condition(node, "Ready").get("lastTransitionTime"))
-            return f"has been silent{' for ' + span(since) if since is not None else ''}{tail}."
-        case "Lost":
-            return f"is lost{tail}."
-        case "Booting" | "NoInventory":
-            return f"is not up yet{tail}."
-        case "Deleting":
-            return f"is being deleted{tail}."
-        case _:
-            return f"is {state.reason}{tail}."
 
 
 def facts(node: Document, world: World) -> list[Fact]:
