@@ -34,7 +34,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
     },
     "nodes": {
         "cordon": Verb("cli.cordon", "cordon", "place nothing more on a node"),
-        "uncordon": Verb("cli.uncordon", "uncordon", "let a node be used again"),
+        "uncordon": Verb("cli.cordon", "uncordon", "let a node be used again"),
         "node": Verb("cli.node", "app", "token and join: let a machine in"),
     },
     "set-up": {

@@ -136,7 +136,7 @@ def a_node(name: str, reserved: float, jobs: int, **fields: Any) -> Object:
     vcpu = {"total": 4, "cap": 4, "reserved": reserved, "free": 4 - reserved}
     spec = {"pool": "local", **fields.pop("spec", {})}
     given = {"phase": "running", "zone": f"zone-{name[-1]}", "capacity": {"vcpu": vcpu}}
-    told = f"is connected, {reserved:g} of 4 vcpu claimed, {jobs} jobs"
+    told = f"is connected, {reserved:g} of 4 vcpu claimed, {jobs} job{'s' * (jobs != 1)}"
     return an_object("node", name, fields.pop("ready", ("True", "Connected", told)), spec=spec, **{**given, **fields})
 
 

@@ -73,7 +73,7 @@ def test_json_is_read_as_the_standard_says_it(refusal: Refusal, text: str, line:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("{'a':1}", "file.json:1:2: expected a key in quotes, found \"'\""),
+        ("{'a':1}", 'file.json:1:2: expected a key in quotes, found "\'"'),
         ('{"a" 1}', 'file.json:1:6: a: expected ":", found "1"'),
         ('{"a":1 "b":2}', 'file.json:1:8: expected "," or "}", found """'),
         ('{"a":[1 2]}', 'file.json:1:9: a: expected "," or "]", found "2"'),
@@ -139,7 +139,10 @@ def billion_laughs() -> str:
         ("a: -.inf", "file.yaml:1:4: a: -Infinity is not JSON"),
         ("a: 99999999999999999999", "file.yaml:1:4: a: integer outside the 64-bit range"),
         ("a: 1e400", "file.yaml:1:4: a: number out of range"),
-        ("a: !!python/name:os.system x", "file.yaml:1:4: a: tags are not allowed (tag:yaml.org,2002:python/name:os.system)"),
+        (
+            "a: !!python/name:os.system x",
+            "file.yaml:1:4: a: tags are not allowed (tag:yaml.org,2002:python/name:os.system)",
+        ),
         ("1: a", "file.yaml:1:1: keys are texts, got 1"),
         ("? [a]\n: b", "file.yaml:1:3: keys are texts, got a list"),
         ("- a", "file.yaml:1:1: manifest must be an object or a List"),
@@ -155,7 +158,9 @@ def test_yaml_is_the_core_schema_and_nothing_clever(refusal: Refusal, text: str,
 
 
 def test_words_and_dates_of_older_yaml_are_text(tmp_path: Path) -> None:
-    (manifest,) = loaded(tmp_path, 'a: [no, on, 2026-01-31, 12:30:45, 1_000, 0x1F, 0o17, 012, ~, "1", 1.5]', "file.yaml")
+    (manifest,) = loaded(
+        tmp_path, 'a: [no, on, 2026-01-31, 12:30:45, 1_000, 0x1F, 0o17, 012, ~, "1", 1.5]', "file.yaml"
+    )
     assert manifest.document["a"] == ["no", "on", "2026-01-31", "12:30:45", "1_000", 31, 15, 12, None, "1", 1.5]
 
 

@@ -153,7 +153,9 @@ def test_a_socket_path_has_107_bytes() -> None:
     assert refusal(lambda: parse_address("unix:///" + "a" * 119)) == "socket path is 120 bytes, limit 107"
 
 
-@pytest.mark.parametrize(("text", "length"), [("90s", 90), ("10m", 600), ("1h30m", 5400), ("0.5s", 0.5), ("500ms", 0.5)])
+@pytest.mark.parametrize(
+    ("text", "length"), [("90s", 90), ("10m", 600), ("1h30m", 5400), ("0.5s", 0.5), ("500ms", 0.5)]
+)
 def test_durations_have_units(text: str, length: float) -> None:
     assert seconds(text) == length
 
@@ -165,7 +167,15 @@ def test_what_is_no_duration_is_a_usage_error(text: str) -> None:
 
 
 def test_ages_and_spans_are_short() -> None:
-    assert [age(n) for n in (-1, 0, 59.9, 60, 3599, 86399, 86400 * 12)] == ["0s", "0s", "59s", "1m", "59m", "23h", "12d"]
+    assert [age(n) for n in (-1, 0, 59.9, 60, 3599, 86399, 86400 * 12)] == [
+        "0s",
+        "0s",
+        "59s",
+        "1m",
+        "59m",
+        "23h",
+        "12d",
+    ]
     lengths = (2.5, 3, 36.4, 60, 364, 11520, 86400 * 2)
     assert [span(n) for n in lengths] == ["2.5 s", "3s", "36s", "1m", "6m04s", "3h12m", "2d"]
 
