@@ -199,7 +199,7 @@ class Client:
     def _stranger(self, error: HTTPException) -> Unreachable:
         if TLS_RECORD in str(error):
             return Unreachable(messages.NO_TLS.format(address=self.address))
-        why = safe(str(error))[:60] or type(error).__name__
+        why = safe(str(error).strip())[:60] or type(error).__name__
         return Unreachable(messages.NOT_RMCTL.format(address=self.address, why=f"it does not speak HTTP ({why})"))
 
     def _check(self, response: HTTPResponse) -> None:

@@ -21,8 +21,8 @@ from tests.cli_objects import (
     an_object,
     the_demo,
 )
+from tests.cli_runs import Rmctl
 from tests.fake_api import Answer, FakeApi
-from tests.unit.cli.conftest import Rmctl
 
 Golden = Callable[[str, str], None]
 

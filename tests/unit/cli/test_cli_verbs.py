@@ -13,8 +13,8 @@ import pytest
 
 from cli.main import main
 from tests.cli_objects import NO_FIT, a_condition, a_job, a_node, a_running_job, an_object
+from tests.cli_runs import Ran, Rmctl
 from tests.fake_api import Answer, FakeApi, Request, status
-from tests.unit.cli.conftest import Ran, Rmctl
 
 req = pytest.mark.req
 
@@ -85,12 +85,9 @@ def test_an_equal_apply_is_unchanged_and_a_broken_bundle_gets_its_cure(api: Fake
 
 @req("B49")
 def test_the_fields_that_the_server_refuses_get_their_place_in_the_file(api: FakeApi, rmctl: Rmctl, hello: str) -> None:
+    one_of = '"restrat" is not one of preferSpare, avoidSpare, drop'
     causes = [
-        {
-            "field": "spec.jobs[0].requirements.onRuntimeFailure",
-            "message": '"restrat" is not one of preferSpare, avoidSpare, drop',
-            "document": 0,
-        },
+        {"field": "spec.jobs[0].requirements.onRuntimeFailure", "message": one_of, "document": 0},
         {"field": "spec.replica", "message": "unknown field spec.replica (did you mean replicas?)", "document": 0},
     ]
     hint = "most jobs want avoidSpare"
@@ -98,8 +95,7 @@ def test_the_fields_that_the_server_refuses_get_their_place_in_the_file(api: Fak
     ran = rmctl("apply", "-f", hello)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.replace(hello, "hello.yaml").splitlines() == [
-        "rmctl: error: hello.yaml:9:9: spec.jobs[0].requirements.onRuntimeFailure:"
-        ' "restrat" is not one of preferSpare, avoidSpare, drop',
+        "rmctl: error: hello.yaml:9:9: spec.jobs[0].requirements.onRuntimeFailure: " + one_of,
         "rmctl: error: hello.yaml:4:1: unknown field spec.replica (did you mean replicas?)",
         "hint: most jobs want avoidSpare",
     ]
