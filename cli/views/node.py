@@ -28,11 +28,9 @@ def stops(node: Document) -> list[str]:
     """Why nothing is placed here, with who said so."""
     found = []
     for block in status(node).get("noSchedule") or ():
-        by = f" ({block['by']})" if block.get("by") else ""
-        found.append(f"{str(block.get('reason', '')).lower()}{by}")
-    if not found and spec(node).get("cordoned"):
-        reason = spec(node).get("cordonReason")
-        found.append(f"cordoned ({reason})" if reason else "cordoned")
+        reason = str(block.get("reason", "")).lower()
+        by = block.get("by") or (spec(node).get("cordonReason") if reason == "cordoned" else "")
+        found.append(f"{reason} ({by})" if by else reason)
     return found
 
 
@@ -52,6 +50,7 @@ def facts(node: Document, world: World) -> list[Fact]:
     ]
     for resource, amount in sorted((found.get("capacity") or {}).items()):
         if isinstance(amount, dict):
-            reserved, total = number(amount.get("reserved", 0)), number(amount.get("total", 0))
-            rows.append(Fact(resource, f"{reserved} of {total} claimed, {number(amount.get('free', 0))} free"))
+            reserved, cap, free = (number(amount.get(part, 0)) for part in ("reserved", "cap", "free"))
+            unit = " MiB" if resource == "memory" else ""
+            rows.append(Fact(resource, f"{reserved} of {cap}{unit} claimed, {free} free"))
     return rows
