@@ -14,7 +14,6 @@ from cli.targets import Target, one
 from cli.terminal import out_lines, say
 from cli.views.wire import World
 
-
 WIDTHS = (4, 7, 20)
 """Of a line that is printed before the next is known."""
 

@@ -1,4 +1,4 @@
-"""`rmctl plan`: what apply would change, and where it would run now. Nothing is stored."""
+"""`rmctl plan`: what apply would change, and where it would run now; nothing is stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs: where each lives, and the line that the overview prints. A module is loaded when its verb is called."""
+"""The verbs: where each lives, and the line that the overview prints; a module is loaded when its verb is called."""
 
 from __future__ import annotations
 
