@@ -109,6 +109,7 @@ def test_help_alone_is_the_overview(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("git", 'unknown verb "git" (did you mean get?)'),
         ("get --frobnicate jobs", "no such option: --frobnicate"),
+        ("get events", "events have a verb of their own"),
         ("get", "missing argument 'KIND [NAME]...'"),
         ("get nosuchkind", 'unknown kind "nosuchkind"'),
         ("get bundls", 'unknown kind "bundls" (did you mean bundles?)'),
