@@ -10,7 +10,8 @@ import typer
 
 from cli.address import data_folder
 from cli.errors import BadEnvironment, UsageProblem
-from cli.targets import NODE, wire_name
+from cli.kinds import NODE
+from cli.targets import wire_name
 
 DEFAULT_ADDRESS = "127.0.0.1"
 

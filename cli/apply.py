@@ -91,10 +91,9 @@ def _print(items: Sequence[dict[str, Any]], form: str, note: str) -> None:
 
 
 def _targets(session: Session, items: Sequence[dict[str, Any]]) -> list[Target]:
-    found = []
-    for item in items:
-        found.append(Target(session.kind(str(item["kind"])), str(item["name"]), str(item.get("project") or "")))
-    return found
+    return [
+        Target(session.kind(str(item["kind"])), str(item["name"]), str(item.get("project") or "")) for item in items
+    ]
 
 
 def _next(items: Sequence[dict[str, Any]]) -> str:

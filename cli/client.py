@@ -1,4 +1,4 @@
-"""The way to the server: HTTP over a unix socket or TCP with the standard library alone; every failure is a CliError."""
+"""The way to the server: HTTP over a unix socket or TCP, standard library alone; every failure is a CliError."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, RemoteDisconnected
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -43,7 +43,11 @@ class UnixConnection(HTTPConnection):
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(CONNECT_SECONDS)
-        self.sock.connect(self.path)
+        try:
+            self.sock.connect(self.path)
+        except OSError:
+            self.close()
+            raise
 
 
 class Client:
@@ -82,15 +86,18 @@ class Client:
             raise refusal(response.status, self._json(data))
         return data.decode("utf-8", "backslashreplace")
 
-    def stream(self, path: str, query: Mapping[str, str], *, timeout: float | None = None) -> Iterator[bytes]:
+    def stream(
+        self, path: str, query: Mapping[str, str], *, timeout: float | None = None
+    ) -> Generator[bytes, None, None]:
         """The lines of an answer that goes on. Raises TimeoutError when none comes for `timeout` seconds, Unreachable
         when the connection breaks; ends when the server ends it."""
         connection = self._connect()
         try:
-            response = self._ask(connection, "GET", _target(path, query), None, "application/json")
+            response = self._first(connection, "GET", _target(path, query), None, "application/json")
             if response.status >= 400:
                 raise refusal(response.status, self._json(self._body(response)))
-            yield from self._stream_lines(connection, response, timeout)
+            with response:
+                yield from self._stream_lines(connection, response, timeout)
         finally:
             connection.close()
 
@@ -101,7 +108,7 @@ class Client:
 
     def _stream_lines(
         self, connection: HTTPConnection, response: HTTPResponse, timeout: float | None
-    ) -> Iterator[bytes]:
+    ) -> Generator[bytes, None, None]:
         if connection.sock is not None:
             connection.sock.settimeout(timeout)
         while True:
@@ -110,24 +117,35 @@ class Client:
             except TimeoutError:
                 raise
             except (OSError, HTTPException) as error:
-                raise Unreachable(messages.LOST.format(address=self.address, why=_why(error))) from None
+                raise self._lost(error) from None
             if not line:
                 return
             yield line
 
     def _exchange(self, method: str, target: str, body: object, content_type: str) -> HTTPResponse:
-        """On the kept connection; one that the server has closed meanwhile is opened again before anything is sent twice."""
-        fresh = self._kept is None
-        connection = self._kept or self._connect()
-        self._kept = connection
+        """On the kept connection; one that the server has closed meanwhile is opened again for a GET."""
+        if self._kept is not None:
+            try:
+                return self._ask(self._kept, method, target, body, content_type)
+            except _Stale as error:
+                self.close()
+                if method != "GET":
+                    raise self._lost(error) from None
+        self._kept = self._connect()
+        return self._first(self._kept, method, target, body, content_type)
+
+    def _first(
+        self, connection: HTTPConnection, method: str, target: str, body: object, content_type: str
+    ) -> HTTPResponse:
+        """On a connection that was just made."""
         try:
             return self._ask(connection, method, target, body, content_type)
-        except _Stale:
+        except _Stale as error:
             self.close()
-            if fresh or method != "GET":
-                raise Unreachable(messages.LOST.format(address=self.address, why="it was closed")) from None
-            self._kept = self._connect()
-            return self._ask(self._kept, method, target, body, content_type)
+            raise self._lost(error) from None
+
+    def _lost(self, error: Exception) -> Unreachable:
+        return Unreachable(messages.LOST.format(address=self.address, why=_why(error)))
 
     def _connect(self) -> HTTPConnection:
         scheme, host, port = self.address
@@ -174,14 +192,14 @@ class Client:
         except HTTPException as error:
             raise self._stranger(error) from None
         except OSError as error:
-            raise Unreachable(messages.LOST.format(address=self.address, why=_why(error))) from None
+            raise self._lost(error) from None
         self._check(response)
         return response
 
     def _stranger(self, error: HTTPException) -> Unreachable:
         if TLS_RECORD in str(error):
             return Unreachable(messages.NO_TLS.format(address=self.address))
-        why = safe(str(error))[:60] or type(error).__name__
+        why = safe(str(error).strip())[:60] or type(error).__name__
         return Unreachable(messages.NOT_RMCTL.format(address=self.address, why=f"it does not speak HTTP ({why})"))
 
     def _check(self, response: HTTPResponse) -> None:
@@ -196,7 +214,7 @@ class Client:
         try:
             return response.read()
         except (OSError, HTTPException) as error:
-            raise Unreachable(messages.LOST.format(address=self.address, why=_why(error))) from None
+            raise self._lost(error) from None
 
     def _json(self, data: bytes) -> Document:
         try:

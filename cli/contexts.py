@@ -31,7 +31,7 @@ def contexts_file() -> Path:
 
 
 def find_context(name: str | None) -> Context:
-    """The named context, else the current one, else an empty one. Raises UsageProblem for a file that cannot be taken."""
+    """The named context, else the current one, else an empty one. Raises UsageProblem for a bad file."""
     path = contexts_file()
     try:
         with path.open("rb") as file:

@@ -68,7 +68,7 @@ def _targets(session: Session, what: list[str], files: list[str], recursive: boo
 
 
 def _asked(session: Session, targets: list[Target], uid: str) -> tuple[list[Target], list[ServerRefused]]:
-    """Those that were there and are asked to go, and the refusals for those that were not. Other refusals are raised."""
+    """Those that were there and are asked to go, and the refusals for the others. Any other refusal is raised."""
     body: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1"}
     if uid:
         body["preconditions"] = {"uid": uid}

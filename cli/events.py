@@ -14,6 +14,9 @@ from cli.targets import Target, one
 from cli.terminal import out_lines, say
 from cli.views.wire import World
 
+WIDTHS = (4, 7, 20)
+"""Of a line that is printed before the next is known."""
+
 
 def events(
     context: typer.Context,
@@ -42,6 +45,6 @@ def events(
 def _follow(session: Session, target: Target | None, limit: int) -> int:
     """Oldest first, then as they come; what counts up is printed again. A server that restarts is waited for."""
     for event in happening(session, target, limit):
-        out_lines(event_lines([event], World(session.now()), whose=target is None))
+        out_lines(event_lines([event], World(session.now()), whose=target is None, least=WIDTHS))
         sys.stdout.flush()
     return 0

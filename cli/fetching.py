@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from cli import paths
-from cli.kinds import KINDS, KindName, discovered
+from cli.kinds import KINDS, POOL, KindName, discovered
 from cli.session import Session
 from cli.targets import Target
 from cli.views.wire import Document, World
@@ -45,19 +45,11 @@ def _place(kind: KindName) -> tuple[int, str]:
 
 
 def world(session: Session, kinds: Iterable[str], fetched: Sequence[Document] = ()) -> World:
-    """What the views of these kinds look at: a bundle at its jobs, a node at its pool. What was fetched is not asked for again."""
-    wanted = set(kinds)
-    jobs = _related(session, "job", fetched) if "bundle" in wanted else []
-    pools = _related(session, "pool", fetched) if "node" in wanted else []
-    return World(session.now(), jobs, pools)
-
-
-def _related(session: Session, name: str, fetched: Sequence[Document]) -> list[Document]:
-    found = [item for item in fetched if item.get("kind") == name]
-    if found:
-        return found
-    kind = next(kind for kind in KINDS if kind.name == name)
-    return every(session, kind).items
+    """What the views of these kinds look at: a node at its pool. What was fetched is not asked for again."""
+    if "node" not in set(kinds):
+        return World(session.now())
+    pools = [item for item in fetched if item.get("kind") == POOL.name]
+    return World(session.now(), pools or every(session, POOL).items)
 
 
 def finished(document: Document) -> bool:

@@ -13,7 +13,7 @@ from cli.session import Session
 from cli.tables import GAP
 from cli.targets import Target
 from cli.terminal import out, safe
-from cli.views.wire import Document, World, name, ready
+from cli.views.wire import World, name, ready
 from cli.watching import Change, Deadline, Topic, together
 
 WIDTHS = (30, 7, 12, 4, 14)
@@ -31,26 +31,13 @@ def follow(
         _print_row(header())
     kinds = {target.kind.name: target.kind for target in wanted}
     around = world(session, kinds)
-    known: dict[str, Document] = {}
     for change in together(session, [Topic(kind, query) for kind in kinds.values()], Deadline(None)):
         if change.type == "SYNCED" or (names and name(change.document) not in names):
             continue
-        _remember(known, change)
         if problems and ready(change.document).status == "True":
             continue
-        _show(change, World(session.now(), _jobs(known) or around.jobs, around.pools), form, shown)
+        _show(change, World(session.now(), around.pools), form, shown)
     return 0
-
-
-def _remember(known: dict[str, Document], change: Change) -> None:
-    if change.type == "DELETED":
-        known.pop(label(change.document), None)
-    else:
-        known[label(change.document)] = change.document
-
-
-def _jobs(known: Mapping[str, Document]) -> list[Document]:
-    return [item for item in known.values() if item.get("kind") == "job"]
 
 
 def _show(change: Change, around: World, form: str, shown: dict[str, tuple[str, ...]]) -> None:

@@ -16,6 +16,7 @@ from cli.targets import Target, targets
 from cli.terminal import on_terminal, out_lines, say
 from cli.views.wire import Document, ready
 
+EVENTS = ("events", "event", "ev")
 RECORDS = ("effects", "effect", "queue")
 
 
@@ -25,7 +26,7 @@ def get(
         list[str], typer.Argument(metavar="KIND [NAME]...", help="KIND[,KIND] [NAME]..., KIND/NAME or resources")
     ],
     selector: Annotated[str, typer.Option("-l", "--selector", help="labels, as kubectl writes them")] = "",
-    fields: Annotated[str, typer.Option("--field-selector", help="fields, such as spec.pool=local")] = "",
+    fields: Annotated[str, typer.Option("--field-selector", help="metadata.name=NAME or metadata.key=KEY")] = "",
     watch: Annotated[bool, typer.Option("-w", "--watch", help="print again whatever changes, until Ctrl-C")] = False,
     problems: Annotated[bool, typer.Option("--problems", help="only what is not ready")] = False,
     everything: Annotated[bool, typer.Option("--all", help="finished drains and migrations too")] = False,
@@ -38,6 +39,8 @@ def get(
     """
     session: Session = context.obj
     form = session.output("wide", *FORMATS)
+    if what[0].lower() in EVENTS:
+        raise UsageProblem("events have a verb of their own", hint=f"rmctl events {' '.join(what[1:])}".rstrip())
     if what[0].lower() in RECORDS:
         from cli.records import show_records
 

@@ -1,4 +1,4 @@
-"""What a wait may wait for, and whether an object has got there. No status that is behind the spec is believed."""
+"""What a wait may wait for, and whether an object is there; no status that is behind the spec is believed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Condition:
 class Gone:
     """`--for=delete`."""
 
-    def reached(self, document: Document) -> bool:
+    def reached(self, _document: Document) -> bool:
         return False
 
     def __str__(self) -> str:

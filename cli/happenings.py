@@ -54,9 +54,9 @@ def _query(session: Session, target: Target | None, limit: int) -> dict[str, str
     return query
 
 
-def event_lines(events: Sequence[Event], around: World, *, whose: bool = False) -> list[str]:
+def event_lines(events: Sequence[Event], around: World, *, whose: bool = False, least: Sequence[int] = ()) -> list[str]:
     """Age, severity, type with its count, whose it is, message."""
-    return lines([_cells(event, around, whose=whose) for event in events])
+    return lines([_cells(event, around, whose=whose) for event in events], least=least)
 
 
 def _cells(event: Event, around: World, *, whose: bool) -> tuple[str, ...]:

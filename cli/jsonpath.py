@@ -91,7 +91,7 @@ def _start(path: str, root: Any, current: Any) -> Any:
 
 
 def _standard(path: str) -> str:
-    """`.metadata.labels.a\\.b/c` as `$.metadata.labels['a.b/c']`; brackets are left as they are."""
+    r"""`.metadata.labels.a\.b/c` as `$.metadata.labels['a.b/c']`; brackets are left as they are."""
     query, at = "$", 1 if path[:1] in ("$", "@") else 0
     if path[at : at + 1] not in (".", "[", ""):
         path = path[:at] + "." + path[at:]

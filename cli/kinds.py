@@ -1,4 +1,4 @@
-"""The kinds as a client needs them: names, where they live, the order they are listed in. No models are loaded for it."""
+"""The kinds as a client needs them: names, where they live, in which order they are listed; no models."""
 
 from __future__ import annotations
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
+from types import TracebackType
 
 CLOSED_PIPE = 0
 INTERRUPTED = 130
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """The exit code. Never raises, never prints a traceback."""
+    """The exit code. What nobody foresaw ends the process with one line on stderr and 1."""
+    sys.excepthook = _unforeseen
     given = list(sys.argv[1:] if words is None else words)
     try:
         code = _guarded(given)
@@ -75,6 +78,17 @@ def _unknown_verb(verb: str) -> Exception:
     near = get_close_matches(verb, VERBS, n=1)
     guess = f" (did you mean {near[0]}?)" if near else ""
     return UsageProblem(f'unknown verb "{verb}"{guess}', hint="rmctl --help")
+
+
+def _unforeseen(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """A mistake in rmctl itself; RMCTL_TRACEBACK=1 shows where."""
+    if os.environ.get("RMCTL_TRACEBACK"):
+        sys.__excepthook__(kind, error, trace)
+        return
+    from cli.terminal import say
+
+    say(f"rmctl: error: {' '.join(f'{kind.__name__}: {error}'.split())}")
+    say("hint: this is a mistake in rmctl; RMCTL_TRACEBACK=1 shows where")
 
 
 def _closed_pipe() -> int:

@@ -74,7 +74,7 @@ def load(names: Sequence[str], *, recursive: bool = False) -> list[Manifest]:
 
 
 def located(causes: Iterable[Cause], manifests: Sequence[Manifest]) -> list[Problem]:
-    """What a server refused, with the place in the file; causes without a document are the only one's, if there is one."""
+    """What a server refused, with the place in the file. A cause without a document is of the only one."""
     problems = []
     for cause in causes:
         index = cause.document if cause.document is not None else 0 if len(manifests) == 1 else None

@@ -53,7 +53,8 @@ def join(
     own = (("--pool", pool), ("--capacity", capacity), ("--zone", zone), ("--address", address))
     for flag, value in (*own, *(("--capability", one) for one in capability or ())):
         words += [flag, value] if value else []
-    server = str(answer.get("address") or answer.get("server") or "")
+    doors = [str(door) for door in answer.get("agents") or ()]
+    server = next((door for door in doors if not door.startswith("unix:")), doors[0] if doors else "")
     words += ["--server", server] if server else []
     command = shlex.join([*words, "--token", str(answer["token"])])
     if form:

@@ -1,4 +1,4 @@
-"""`rmctl plan`: what apply would change, and where it would run now. Nothing is stored."""
+"""`rmctl plan`: what apply would change, and where it would run now; nothing is stored."""
 
 from __future__ import annotations
 
@@ -61,11 +61,8 @@ def _offline(manifests: Sequence[Manifest]) -> list[Item]:
 def _print(items: Sequence[Item]) -> None:
     words = {"created": "would be created", "configured": "would change", "unchanged": "would not change"}
     for item in items:
-        out(
-            safe(
-                f"{shown(str(item.get('kind')), str(item.get('name')))} {words.get(str(item.get('outcome')), 'is valid')}"
-            )
-        )
+        name = shown(str(item.get("kind")), str(item.get("name")))
+        out(safe(f"{name} {words.get(str(item.get('outcome')), 'is valid')}"))
         if item.get("restarts"):
             out(safe(f"restarts: {', '.join(map(str, item['restarts']))}"))
         out_lines(f"  {line}" for line in lines([_cells(one) for one in item.get("placements") or ()]))

@@ -59,9 +59,8 @@ def status(context: typer.Context) -> int:
         emit(found, form)
         return 0
     since = World(session.now()).since(found.get("startedAt"))
-    out(
-        f"server runs at {session.address}, pid {found.get('pid')}{', for ' + span(since) if since is not None else ''}."
-    )
+    held = f", for {span(since)}" if since is not None else ""
+    out(f"server runs at {session.address}, pid {found.get('pid')}{held}.")
     out()
     for key, value in found.items():
         if key not in ("pid", "kind", "apiVersion", "metadata"):

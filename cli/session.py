@@ -33,7 +33,7 @@ class Session:
 
     @cached_property
     def address(self) -> Address:
-        """The flag, the environment, the context, else the default data folder's socket. A context named by flag leads."""
+        """The flag, the environment, the context, else the default socket. A context named by flag leads."""
         named = self.flags.server
         if named is None and self.flags.context is None:
             named = os.environ.get("RMCTL_SERVER")

@@ -10,12 +10,14 @@ GAP = "  "
 COLOURS = {"True": "32", "False": "31", "Unknown": "33"}
 
 
-def lines(rows: Sequence[Sequence[str]], *, tinted: int | None = None) -> list[str]:
-    """One line a row; the last column is as long as it is. `tinted` is the column that a terminal shows in colour."""
+def lines(rows: Sequence[Sequence[str]], *, tinted: int | None = None, least: Sequence[int] = ()) -> list[str]:
+    """One line a row; the last column is as long as it is. `tinted` is the column that a terminal shows in colour,
+    `least` how wide the first columns are at least."""
     cells = [[safe(cell) for cell in row] for row in rows]
     if not cells:
         return []
     widths = [max(len(row[at]) for row in cells) for at in range(len(cells[0]))]
+    widths[: len(least)] = [max(pair) for pair in zip(widths, least, strict=False)]
     return [GAP.join(_cells(row, widths, tinted)).rstrip() for row in cells]
 
 

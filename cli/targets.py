@@ -86,7 +86,7 @@ def wire_name(kind: KindName, name: str) -> str:
 
 def job_words(word: str, role: str | None) -> tuple[str, str, str]:
     """Bundle, role and job of `B/R/J`, `B/J` or `B`, with `job/` in front or not; an empty job means the only one."""
-    parts = [part for part in word.split("/")] if "/" in word else word.split(".")
+    parts = word.split("/") if "/" in word else word.split(".")
     if len(parts) in (2, 4) and parts[0] in (JOB.name, JOB.plural, *JOB.short) and len(parts) == 4:
         parts = parts[1:]
     match parts:

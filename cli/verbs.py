@@ -1,4 +1,4 @@
-"""The verbs: where each lives, and the line that the overview prints. A module is loaded when its verb is called."""
+"""The verbs: where each lives, and the line that the overview prints; a module is loaded when its verb is called."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
     },
     "nodes": {
         "cordon": Verb("cli.cordon", "cordon", "place nothing more on a node"),
-        "uncordon": Verb("cli.uncordon", "uncordon", "let a node be used again"),
+        "uncordon": Verb("cli.cordon", "uncordon", "let a node be used again"),
         "node": Verb("cli.node", "app", "token and join: let a machine in"),
     },
     "set-up": {
@@ -46,7 +46,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
 }
 VERBS = {name: verb for group in GROUPS.values() for name, verb in group.items()}
 
-GLOBAL_FLAGS = """Everywhere: -p, -n, --project NAME   --server ADDRESS   --context NAME   -o, --output FORMAT   -h, --help
+GLOBAL_FLAGS = """Everywhere: -p, -n, --project NAME  --server ADDRESS  --context NAME  -o, --output FORMAT  -h, --help
 FORMAT is json, yaml, name, wide or jsonpath=EXPRESSION, as far as a verb has it."""
 
 

@@ -25,9 +25,14 @@ def version(
     found = {"client": VERSION}
     if not client:
         answer = session.client.get(paths.VERSION)
-        found["server"] = str(answer.get("version") or answer.get("gitVersion") or "").removeprefix("v")
+        found["server"] = _ours(str(answer.get("version") or answer.get("gitVersion") or ""))
         if not form:
             out(safe(f"server  {found['server']}  {session.address}"))
     if form:
         (emit_json if form == "json" else emit_yaml)(found)
     return 0
+
+
+def _ours(text: str) -> str:
+    """Kubernetes clients are told a version of its API first: `v1.32.0+rmctl.0.1.0`."""
+    return text.rpartition("+rmctl.")[2].removeprefix("v")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
 
 from cli.durations import span
 from cli.errors import CliError, NotWell, ServerRefused, TimedOut
@@ -113,10 +114,11 @@ def await_goal(session: Session, targets: Sequence[Target], goal: Goal, seconds:
     """The objects as they were when they got there, those deleted left out. Raises TimedOut, NotWell, ServerRefused."""
     waiting = Wait(targets, goal, session.project)
     try:
-        for change in together(session, waiting.topics(), Deadline(seconds)):
-            waiting.take(change)
-            if not waiting.open:
-                break
+        with closing(together(session, waiting.topics(), Deadline(seconds))) as changes:
+            for change in changes:
+                waiting.take(change)
+                if not waiting.open:
+                    break
     except TimeoutError:
         raise waiting.overdue(seconds) from None
     return waiting.reached

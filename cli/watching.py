@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from queue import SimpleQueue
 from typing import NamedTuple
 
@@ -43,9 +43,16 @@ class Deadline:
 
     def __init__(self, seconds: float | None) -> None:
         self._end = None if seconds is None else time.monotonic() + seconds
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        """Nobody waits any more."""
+        self._cancelled = True
 
     def left(self) -> float | None:
         """Seconds, above 0. Raises TimeoutError when there are none."""
+        if self._cancelled:
+            raise TimeoutError
         if self._end is None:
             return None
         left = self._end - time.monotonic()
@@ -54,7 +61,7 @@ class Deadline:
         return left
 
 
-def together(session: Session, topics: Sequence[Topic], deadline: Deadline) -> Iterator[Change]:
+def together(session: Session, topics: Sequence[Topic], deadline: Deadline) -> Generator[Change, None, None]:
     """The changes of several topics as they come. One topic needs no thread; several have one and a connection each."""
     if len(topics) == 1:
         yield from changes(session, topics[0], deadline)
@@ -62,25 +69,31 @@ def together(session: Session, topics: Sequence[Topic], deadline: Deadline) -> I
     queue: SimpleQueue[Change | Exception] = SimpleQueue()
     for topic in topics:
         threading.Thread(target=_feed, args=(Session(session.flags), topic, deadline, queue), daemon=True).start()
-    while True:
-        found = queue.get()
-        if isinstance(found, Exception):
-            raise found
-        yield found
+    try:
+        while True:
+            found = queue.get()
+            if isinstance(found, Exception):
+                raise found
+            yield found
+    finally:
+        deadline.cancel()
 
 
 def _feed(session: Session, topic: Topic, deadline: Deadline, queue: SimpleQueue[Change | Exception]) -> None:
     try:
         for change in changes(session, topic, deadline):
             queue.put(change)
+            deadline.left()
     except (Unreachable, ServerRefused, TimeoutError) as error:
         queue.put(error)
+    finally:
+        session.client.close()
 
 
-def changes(session: Session, topic: Topic, deadline: Deadline) -> Iterator[Change]:
+def changes(session: Session, topic: Topic, deadline: Deadline) -> Generator[Change, None, None]:
     """Everything of a topic, then every change. After a lost connection or a compacted log it lists again, so that the
-    newest state is never missed. Raises TimeoutError at the deadline, and Unreachable when no server answers at first or
-    the server stays away."""
+    newest state is never missed. Raises TimeoutError at the deadline, and Unreachable when no server answers at first
+    or it stays away."""
     kind = topic.kind
     outage = Outage(session)
     while True:
@@ -91,8 +104,8 @@ def changes(session: Session, topic: Topic, deadline: Deadline) -> Iterator[Chan
             yield Change("SYNCED", kind.name, {})
             yield from _stream(session, topic, listed.revision, deadline)
         except Unreachable as error:
-            outage.goes_on(error)
             deadline.left()
+            outage.goes_on(error)
             time.sleep(RETRY_SECONDS)
         except ServerRefused as error:
             if error.code != EXPIRED:
@@ -124,12 +137,14 @@ class Outage:
         self._session.client.close()
 
 
-def _stream(session: Session, topic: Topic, revision: str, deadline: Deadline) -> Iterator[Change]:
+def _stream(session: Session, topic: Topic, revision: str, deadline: Deadline) -> Generator[Change, None, None]:
     asked = {**topic.query, "watch": "1", "resourceVersion": revision, "allowWatchBookmarks": "true"}
     path = paths.collection(topic.kind, topic.project or session.project)
     while True:
+        silent = True
         for line in session.client.stream(path, asked, timeout=deadline.left()):
             deadline.left()
+            silent = False
             found = json.loads(line)
             document = found.get("object") or {}
             if found.get("type") == "ERROR":
@@ -140,3 +155,5 @@ def _stream(session: Session, topic: Topic, revision: str, deadline: Deadline) -
             if found.get("type") != "BOOKMARK":
                 whole = {"apiVersion": "rmctl/v1", "kind": topic.kind.name, **document}
                 yield Change(str(found.get("type")), topic.kind.name, whole)
+        if silent:
+            time.sleep(RETRY_SECONDS)

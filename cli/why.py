@@ -40,12 +40,7 @@ def _asked(session: Session, target: Target) -> dict[str, Any]:
 
 
 def _print(session: Session, target: Target, answer: dict[str, Any]) -> None:
-    sentence = str(answer.get("sentence") or "")
-    if not sentence:
-        sentence = line_one(one(session, target), world(session, {target.kind.name}))
-    elif not sentence.startswith(f"{target.kind.name}/"):
-        sentence = f"{target} {sentence}"
-    out(safe(sentence))
+    out(safe(_sentence(session, target, str(answer.get("sentence") or ""))))
     for number, section in enumerate(answer.get("sections") or ()):
         if not number:
             out()
@@ -53,6 +48,13 @@ def _print(session: Session, target: Target, answer: dict[str, Any]) -> None:
         out_lines(f"  {line}" for line in _rows(section.get("rows") or ()))
     for number, step in enumerate(_steps(answer.get("next"))):
         out(safe(f"{'Next: ' if not number else '      '}{step}"))
+
+
+def _sentence(session: Session, target: Target, sentence: str) -> str:
+    """The placer's or the server's own; where it only repeats the Ready condition, the line that `describe` prints."""
+    if not sentence or sentence.startswith(f"{target}: "):
+        return line_one(one(session, target), world(session, {target.kind.name}))
+    return sentence if sentence.startswith(f"{target.kind.name}/") else f"{target} {sentence}"
 
 
 def _rows(rows: Sequence[Any]) -> list[str]:

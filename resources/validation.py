@@ -60,12 +60,22 @@ def _own(errors: Sequence[ErrorDetails]) -> list[ErrorDetails]:
 
 def _translated(model: type[BaseModel], errors: Iterable[ErrorDetails], path: str) -> list[FieldError]:
     found: dict[str, FieldError] = {}
-    for error in errors:
-        if error["type"] == "default_factory_not_called":  # a consequence of an error that is told itself
+    told = list(errors)
+    for error in told:
+        if _follows(error, told):
             continue
         problem = _one(model, error, path)
         found.setdefault(problem.path + problem.message * problem.unknown, problem)
     return list(found.values())
+
+
+def _follows(error: ErrorDetails, others: Iterable[ErrorDetails]) -> bool:
+    """Whether it only follows from another that is told itself: items with errors are not counted, and a default may
+    not be reached."""
+    if error["type"] == "too_short":
+        depth = len(error["loc"])
+        return any(len(other["loc"]) > depth and other["loc"][:depth] == error["loc"] for other in others)
+    return error["type"] == "default_factory_not_called"
 
 
 _EXPECTED = {

@@ -15,7 +15,9 @@ def ago(seconds: float) -> str:
     return rfc3339(NOW - seconds)
 
 
-def a_condition(type_: str, status: str, reason: str, message: str = "", *, since: float = 30, generation: int = 1) -> Object:
+def a_condition(
+    type_: str, status: str, reason: str, message: str = "", *, since: float = 30, generation: int = 1
+) -> Object:
     return {
         "type": type_,
         "status": status,
@@ -29,7 +31,7 @@ def a_condition(type_: str, status: str, reason: str, message: str = "", *, sinc
 def an_object(
     kind: str,
     name: str,
-    ready: tuple[str, str] | tuple[str, str, str],
+    ready: tuple[str, ...],
     *,
     age: float = 40,
     spec: Object | None = None,
@@ -37,11 +39,12 @@ def an_object(
     generation: int = 1,
     observed: int | None = None,
     metadata: Object | None = None,
-    **status: Any,
+    **fields: Any,
 ) -> Object:
     """`ready` is status, reason and message of the Ready condition."""
     seen = generation if observed is None else observed
-    first = a_condition("Ready", *ready, generation=seen)
+    status, reason, *message = ready
+    first = a_condition("Ready", status, reason, *message, generation=seen)
     about: Object = {"name": name, "uid": f"uid-{name}", "resourceVersion": "5", "generation": generation}
     if kind in ("bundle", "job", "template"):
         about["namespace"] = "default"
@@ -51,17 +54,17 @@ def an_object(
         "kind": kind,
         "metadata": {**about, **(metadata or {})},
         "spec": spec or {},
-        "status": {"observedGeneration": seen, "conditions": [first, *conditions], **status},
+        "status": {"observedGeneration": seen, "conditions": [first, *conditions], **fields},
     }
 
 
-def a_job(name: str, ready: tuple[str, str] | tuple[str, str, str], *, spec: Object | None = None, **fields: Any) -> Object:
+def a_job(name: str, ready: tuple[str, ...], *, spec: Object | None = None, **fields: Any) -> Object:
     """`name` as people write it."""
     key = job_key(name)
     assert key is not None
     requirements = {"requiredCapacity": 0.5, "onRuntimeFailure": "avoidSpare"}
     asked = {"bundle": key.bundle, "role": key.role, "jobName": key.job, "pool": "local", "requirements": requirements}
-    owner = {"apiVersion": "rmctl/v1", "kind": "bundle", "name": key.bundle, "uid": f"uid-{key.bundle}", "controller": True}
+    owner = {"kind": "bundle", "name": key.bundle, "uid": f"uid-{key.bundle}", "controller": True}
     metadata = {"ownerReferences": [owner]}
     return an_object("job", key.wire, ready, spec={**asked, **(spec or {})}, metadata=metadata, **fields)
 
@@ -70,7 +73,7 @@ def a_running_job(name: str, node: str, pid: int, *ports: str, **fields: Any) ->
     zone = f"zone-{node[-1]}"
     return a_job(
         name,
-        ("True", "Running"),
+        ("True", "Running", f"runs on {node}"),
         node=node,
         tier="local",
         zone=zone,
@@ -88,7 +91,13 @@ def a_waiting_job(name: str) -> Object:
     return a_job(
         name,
         ("False", "NoFit", f"waits for a place: {NO_FIT}"),
-        spec={"requirements": {"requiredCapacity": 6, "requiredCapabilities": ["nvenc"], "onRuntimeFailure": "preferSpare"}},
+        spec={
+            "requirements": {
+                "requiredCapacity": 6,
+                "requiredCapabilities": ["nvenc"],
+                "onRuntimeFailure": "preferSpare",
+            }
+        },
         conditions=(a_condition("Unschedulable", "True", "NoFit", NO_FIT),),
         phase="pending",
         waitingSince=ago(16),
@@ -97,10 +106,16 @@ def a_waiting_job(name: str) -> Object:
     )
 
 
+CRASHING = (
+    "keeps crashing: exit 1 after 2.5 s, next start at 02:40:36Z."
+    " 5 of 6 restarts used: one more exit breaks bundle/weather."
+)
+
+
 def a_crashing_job(name: str = "weather/primary/encode", **fields: Any) -> Object:
     return a_job(
         name,
-        ("False", "CrashLooping", "next start in 36s"),
+        ("False", "CrashLooping", CRASHING),
         conditions=(
             a_condition("CrashLooping", "True", "RepeatedExit", "5 exits, all code 1"),
             a_condition("Unschedulable", "False", "Placed", "node-a, room held until the start"),
@@ -120,36 +135,39 @@ def a_crashing_job(name: str = "weather/primary/encode", **fields: Any) -> Objec
 def a_node(name: str, reserved: float, jobs: int, **fields: Any) -> Object:
     vcpu = {"total": 4, "cap": 4, "reserved": reserved, "free": 4 - reserved}
     spec = {"pool": "local", **fields.pop("spec", {})}
-    given = {"phase": "running", "zone": f"zone-{name[-1]}", "capacity": {"vcpu": vcpu}, "jobs": [f"j{n}" for n in range(jobs)]}
-    return an_object("node", name, fields.pop("ready", ("True", "Connected")), spec=spec, **{**given, **fields})
+    given = {"phase": "running", "zone": f"zone-{name[-1]}", "capacity": {"vcpu": vcpu}}
+    told = f"is connected, {reserved:g} of 4 vcpu claimed, {jobs} job{'s' * (jobs != 1)}"
+    return an_object("node", name, fields.pop("ready", ("True", "Connected", told)), spec=spec, **{**given, **fields})
 
 
-def a_bundle(name: str, ready: tuple[str, str] | tuple[str, str, str], *, copies: int = 1, **counts: int) -> Object:
+def a_bundle(name: str, ready: tuple[str, str, str], *, copies: int = 1, **status: Any) -> Object:
     policy = {"resiliencePolicy": {"sameNode": "forbid"}} if copies == 2 else {}
-    return an_object(
-        "bundle", name, ready, spec={"pool": "local", **policy}, age=36, state="live", replicaCount=copies, jobs=counts
-    )
+    fields = {"age": 36, "state": "live", "replicaCount": copies, **status}
+    return an_object("bundle", name, ready, spec={"pool": "local", **policy}, **fields)
 
 
 def a_pool() -> Object:
     tier = {"name": "local", "kind": "local-servers", "scaleOut": "fixed", "packingStrategy": "spread"}
-    counts = {"nodeCount": 3, "claimedCapacity": 4.0, "totalCapacity": 12.0, "waitingJobs": 1}
-    return an_object("pool", "local", ("True", "HasCapacity"), age=41, spec={"tiers": [tier]}, **counts)
+    tiers = [{"name": "local", "nodes": 3, "freeCapacity": 8.0}]
+    ready = ("True", "HasCapacity", "3 nodes, 4 of 12 vcpu claimed, 1 job waits")
+    return an_object("pool", "local", ready, age=41, spec={"tiers": [tier]}, nodeCount=3, tiers=tiers)
 
 
 def the_demo() -> dict[str, list[Object]]:
     """Lists by plural."""
     restarted = {"attempt": 3, "restarts": {"lastHour": 2, "ceiling": 6, "failed": 2}}
-    dormant = a_job("standby/primary/report", ("True", "Dormant"), spec={"startMode": "manual"}, age=15, phase="dormant")
+    manual = {"startMode": "manual"}
+    told = "is dormant until it is started: rmctl start standby/primary/report"
+    dormant = a_job("standby/primary/report", ("True", "Dormant", told), spec=manual, age=15, phase="dormant")
     return {
         "pools": [a_pool()],
         "nodes": [a_node("node-b", 1.5, 2), a_node("node-a", 1, 2), a_node("node-c", 1.5, 2)],
         "bundles": [
-            a_bundle("channel", ("True", "AllRunning"), copies=2, total=4, running=4),
-            a_bundle("flaky", ("True", "AllRunning"), total=1, running=1),
-            a_bundle("hello", ("True", "AllRunning"), total=1, running=1),
-            a_bundle("standby", ("True", "Dormant"), total=1, dormant=1),
-            a_bundle("ultra-hd", ("False", "NoFit"), total=1, waiting=1),
+            a_bundle("channel", ("True", "AllRunning", "4 of 4 jobs run; primary zone-b, backup zone-c"), copies=2),
+            a_bundle("flaky", ("True", "AllRunning", "1 of 1 job runs; 2 restarts in the last hour"), age=33),
+            a_bundle("hello", ("True", "AllRunning", "1 of 1 job runs"), age=38),
+            a_bundle("standby", ("True", "Dormant", "is dormant: rmctl start standby/primary/report"), age=15),
+            a_bundle("ultra-hd", ("False", "NoFit", "0 of 1 job runs, 1 waits"), age=16),
         ],
         "jobs": [
             a_running_job("channel/backup/encode", "node-c", 4188),

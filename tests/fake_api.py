@@ -105,7 +105,7 @@ def serving(folder: Path) -> Iterator[FakeApi]:
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815 - the names that http.server looks for
 
         def _send(self, found: Answer) -> None:
-            text = found.body if isinstance(found.body, str) else json.dumps(found.body)
+            text = found.body if isinstance(found.body, str) else "" if found.body is None else json.dumps(found.body)
             data = b"".join(json.dumps(line).encode() + b"\n" for line in found.lines) or text.encode()
             self.send_response(found.code)
             for name, value in found.headers.items():

@@ -39,7 +39,7 @@ class Logs:
         ]
 
     async def log(self, request: Request) -> Response:
-        """`previous`: of the attempt before the newest one; `tailBytes`: at most so many; `follow`: go on."""
+        """`previous`: of the newest attempt that has ended; `tailBytes`: at most so many; `follow`: go on."""
         key = job_key(request.path_params["name"])
         name = key.wire if key else request.path_params["name"]
         ref = Ref("job", name, request.path_params.get("project", DEFAULT_PROJECT))
@@ -82,7 +82,8 @@ def fresh(before: bytes, now: bytes) -> bytes:
 
 def _newest(tx: Tx, ref: Ref, *, previous: bool) -> tuple[str, LogTail | None]:
     job = resources.get(tx, ref)
-    return job.uid, chosen(nodes.list_log_tails(tx, job.uid), previous=previous)
+    lives = any(one.alive for one in nodes.list_instances(tx, uid=job.uid))
+    return job.uid, chosen(nodes.list_log_tails(tx, job.uid), previous=previous and lives)
 
 
 def _now(tx: Tx, uid: str) -> tuple[bool, LogTail | None]:

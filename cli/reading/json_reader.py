@@ -1,9 +1,9 @@
-"""JSON as RFC 8259 says it and no looser: duplicate keys, NaN, huge numbers, deep nesting and trailing data are refused."""
+"""JSON as RFC 8259 says it: duplicate keys, NaN, huge numbers, deep nesting and trailing data are refused."""
 
 from __future__ import annotations
 
 import re
-from typing import Any, NoReturn
+from typing import Any
 
 from cli import messages
 from cli.reading.place import MAX_DEPTH, MAX_INTEGER, MIN_INTEGER, Malformed, Placed, step
@@ -62,7 +62,7 @@ class _Scanner:
             return found, at + 1
         while True:
             if self.text[at : at + 1] != '"':
-                self.unexpected(at, "a key in quotes", path)
+                raise self.strange(at, "a key in quotes", path)
             here = at
             key, at = self.string(at, path)
             below = step(path, key)
@@ -71,7 +71,7 @@ class _Scanner:
             self.offsets[below] = here
             at = self.blanks(at)
             if self.text[at : at + 1] != ":":
-                self.unexpected(at, '":"', below)
+                raise self.strange(at, '":"', below)
             found[key], at = self.value(self.blanks(at + 1), below, depth)
             at = self.blanks(at)
             match self.text[at : at + 1]:
@@ -80,7 +80,7 @@ class _Scanner:
                 case "}":
                     return found, at + 1
                 case _:
-                    self.unexpected(at, '"," or "}"', path)
+                    raise self.strange(at, '"," or "}"', path)
 
     def sequence(self, at: int, path: str, depth: int) -> tuple[list[Any], int]:
         found: list[Any] = []
@@ -99,7 +99,7 @@ class _Scanner:
                 case "]":
                     return found, at + 1
                 case _:
-                    self.unexpected(at, '"," or "]"', path)
+                    raise self.strange(at, '"," or "]"', path)
 
     def string(self, at: int, path: str) -> tuple[str, int]:
         start, parts = at, []
@@ -144,7 +144,7 @@ class _Scanner:
     def plain(self, at: int, path: str) -> tuple[Any, int]:
         word = WORD.match(self.text, at)
         if word is None:
-            self.unexpected(at, "a value", path)
+            raise self.strange(at, "a value", path)
         if word[0] in WORDS:
             return WORDS[word[0]], word.end()
         if word[0] in CONSTANTS:
@@ -154,12 +154,12 @@ class _Scanner:
             return _number(number, at, path), word.end()
         if word[0][0] in "-0123456789":
             raise Malformed(messages.NOT_NUMBER.format(text=word[0][:40]), at, path)
-        self.unexpected(at, "a value", path)
+        raise self.strange(at, "a value", path)
 
-    def unexpected(self, at: int, expected: str, path: str) -> NoReturn:
+    def strange(self, at: int, expected: str, path: str) -> Malformed:
         if at >= len(self.text):
-            raise Malformed(messages.END_OF_JSON, at)
-        raise Malformed(messages.UNEXPECTED.format(expected=expected, found=self.text[at]), at, path)
+            return Malformed(messages.END_OF_JSON, at)
+        return Malformed(messages.UNEXPECTED.format(expected=expected, found=self.text[at]), at, path)
 
 
 def _number(found: re.Match[str], at: int, path: str) -> int | float:

@@ -93,7 +93,8 @@ def _bounded_input() -> bytes:
 
 
 def _bounded(name: str, descriptor: int) -> bytes:
-    parts, size = [], 0
+    parts: list[bytes] = []
+    size = 0
     while size <= MAX_BYTES:
         part = os.read(descriptor, 65536)
         if not part:

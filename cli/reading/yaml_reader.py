@@ -163,7 +163,7 @@ def _plain(text: str, at: int, path: str) -> Any:
     if FLOAT.fullmatch(text):
         return checked_float(text, at, path)
     if CONSTANT.fullmatch(text):
-        name = "NaN" if "n" == text.lstrip("+-.")[0].lower() else "-Infinity" if text[0] == "-" else "Infinity"
+        name = "NaN" if text.lstrip("+-.")[0] in "nN" else "-Infinity" if text[0] == "-" else "Infinity"
         raise Malformed(messages.CONSTANT.format(name=name), at, path)
     return text
 

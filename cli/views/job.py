@@ -9,13 +9,13 @@ from cli.views.wire import (
     Row,
     World,
     condition,
-    holds,
     metadata,
     moment,
     number,
     ready,
     spec,
     status,
+    told,
     whole,
 )
 from resources.instants import rfc3339
@@ -31,11 +31,8 @@ def row(job: Document, world: World) -> Row:
 def _detail(job: Document, world: World) -> str:
     state, found = ready(job), status(job)
     match state.reason:
-        case "Running" | "NotReady" | "Starting" if found.get("pid"):
-            parts = [f"pid {found['pid']}", *map(str, found.get("ports") or ())]
-            if state.reason != "Running" and state.message:
-                parts.append(state.message)
-            return ", ".join([*parts, *_attempts(job)])
+        case "Running" if found.get("pid"):
+            return ", ".join([f"pid {found['pid']}", *map(str, found.get("ports") or ()), *_attempts(job)])
         case "Dormant":
             return f"startMode {spec(job).get('startMode', 'auto')}" if _manual(job) else "stopped"
         case "NoFit" | "Provisioning":
@@ -50,45 +47,12 @@ def _detail(job: Document, world: World) -> str:
 
 
 def sentence(job: Document, world: World) -> str:
-    """The predicate of line one, without the name."""
-    state, found = ready(job), status(job)
-    node = found.get("node") or "a node"
-    message = state.message.rstrip(".")
-    match state.reason:
-        case "-":
-            return "has not been looked at since it was last changed."
-        case "Running":
-            since = world.since(found.get("readyAt"))
-            return f"runs on {node}, ready for {span(since)}." if since is not None else f"runs on {node}."
-        case "Moving":
-            return f"runs on {node} and moves{': ' + message if message else ''}."
-        case "Starting":
-            return f"starts on {node}{': ' + message if message else ''}."
-        case "NotReady":
-            return f"runs on {node} and is not ready{': ' + message if message else ''}."
-        case "NoFit":
-            return WAITS + (unfit(job) or message)
-        case "CrashLooping" | "Recovering":
-            return _crashing(job, world)
-        case "Dormant":
-            return "is dormant until you start it."
-        case "Scheduled":
-            at = found.get("nextStartAt") or spec(job).get("startDateTime")
-            return f"starts at {at}." if at else "waits for its start time."
-        case "Completed":
-            return f"is completed{': ' + _exit(job) if _exit(job) else ''}."
-        case "Stopping":
-            return f"stops on {node}{': ' + message if message else ''}."
-        case "Deleting":
-            return f"is being deleted{': ' + message if message else ''}."
-        case "NodeSilent":
-            return f"is on {node}, which is silent{': ' + message if message else ''}."
-        case "Dropped":
-            return f"was dropped{': ' + message if message else ''}."
-        case "Broken":
-            return f"does not go on{': ' + message if message else ''}."
-        case _:
-            return f"is {state.reason}{': ' + message if message else ''}."
+    """What the Ready condition says, and of one that runs for how long it has been ready."""
+    state = ready(job)
+    since = world.since(status(job).get("readyAt"))
+    if state.reason == "Running" and since is not None:
+        return f"{state.message.rstrip('.') or 'runs'}, ready for {span(since)}."
+    return told(state)
 
 
 def unfit(job: Document) -> str:
@@ -138,11 +102,8 @@ def _history(job: Document, world: World) -> list[Fact]:
         rows += [Fact("Waiting", f"{span(waiting)}, {whole(found.get('plans'))} plans"), Fact("", "")]
     ceiling = restarts.get("ceiling")
     if found.get("attempt") or restarts.get("lastHour"):
-        used = (
-            f"{whole(restarts.get('lastHour'))} of {ceiling} in the last hour"
-            if ceiling is not None
-            else "none allowed"
-        )
+        limit = f" of {ceiling}" if ceiling is not None else ""
+        used = f"{whole(restarts.get('lastHour'))}{limit} in the last hour"
         counts = [f"{whole(restarts.get(word))} {word}" for word in ("failed", "lost", "reclaimed", "moved")]
         rows += [Fact("Restarts", used), Fact("In all", ", ".join(counts))]
     last = _last(job)
@@ -177,18 +138,6 @@ def clock(text: object) -> str:
     return "" if at is None else rfc3339(float(int(at)))[11:]
 
 
-def _crashing(job: Document, world: World) -> str:
-    restarts = status(job).get("restarts") or {}
-    used, ceiling = whole(restarts.get("lastHour")), restarts.get("ceiling")
-    often = holds(job, "CrashLooping") or used > 1
-    how = ", ".join(part for part in (_exit(job, ran=True), next_start(job, world)) if part)
-    text = f"{'keeps crashing' if often else 'recovers'}: {how or ready(job).message.rstrip('.')}."
-    if isinstance(ceiling, int):
-        last = f": one more exit breaks bundle/{spec(job).get('bundle', '')}" if used + 1 == ceiling else ""
-        text += f" {used} of {ceiling} restarts used{last}."
-    return text
-
-
 def _attempts(job: Document) -> list[str]:
     found = status(job)
     if whole(found.get("attempt")) < 2:
@@ -217,12 +166,8 @@ def _how(last: Document) -> str:
     return str(last.get("reason") or "")
 
 
-def _exit(job: Document, *, ran: bool = False) -> str:
-    last = _last(job)
-    if not last:
-        return ""
-    how = _how(last).replace("code ", "exit ")
-    return f"{how} after {span(float(last.get('ranSeconds') or 0))}" if ran and how else how
+def _exit(job: Document) -> str:
+    return _how(_last(job)).replace("code ", "exit ")
 
 
 def _manual(job: Document) -> bool:

@@ -1,44 +1,13 @@
-"""A pool: how many nodes, how much of them is claimed, how many jobs wait."""
+"""A pool: its tiers, and how much of them is claimed."""
 
 from __future__ import annotations
 
-from cli.views.wire import Document, Fact, Row, World, count, metadata, number, ready, spec, status, whole
+from cli.views.wire import Document, Fact, Row, World, metadata, number, ready, spec, status, whole
 
 
 def row(pool: Document, world: World) -> Row:
-    state = ready(pool)
-    if state.status != "True" and state.message:
-        return Row("-", state.message)
-    return Row("-", tally(pool))
-
-
-def tally(pool: Document) -> str:
-    """`3 nodes, 4 of 12 vcpu claimed, 1 job waits`."""
-    found = status(pool)
-    parts = [count(whole(found.get("nodeCount")), "node")]
-    if found.get("totalCapacity"):
-        parts.append(f"{number(found.get('claimedCapacity', 0))} of {number(found['totalCapacity'])} vcpu claimed")
-    spend = (found.get("spend") or {}).get("perHour")
-    if spend:
-        parts.append(f"${spend:.2f}/h")
-    waiting = whole(found.get("waitingJobs"))
-    if waiting:
-        parts.append(f"{count(waiting, 'job')} {'waits' if waiting == 1 else 'wait'}")
-    return ", ".join(parts)
-
-
-def sentence(pool: Document, world: World) -> str:
-    """The predicate of line one, without the name."""
-    state = ready(pool)
-    match state.reason:
-        case "-":
-            return "has not been looked at since it was last changed."
-        case "HasCapacity":
-            return f"has capacity: {tally(pool)}."
-        case "NoNodes":
-            return f"has no nodes{': ' + state.message.rstrip('.') if state.message else ''}."
-        case _:
-            return f"is {state.reason}{': ' + state.message.rstrip('.') if state.message else ''}."
+    """Its Ready message counts nodes, claims and jobs that wait."""
+    return Row("-", ready(pool).message)
 
 
 def facts(pool: Document, world: World) -> list[Fact]:

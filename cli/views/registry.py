@@ -6,22 +6,23 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from cli.views import bundle, generic, job, node, pool
-from cli.views.wire import Document, Fact, Row, World, title
+from cli.views.wire import Document, Fact, Row, World, begun, ready, title, told
 
 
 class View(NamedTuple):
+    """`row` fills WHERE and DETAIL of a table, `facts` the grid of `describe`."""
+
     row: Callable[[Document, World], Row]
-    sentence: Callable[[Document, World], str]
     facts: Callable[[Document, World], list[Fact]]
 
 
 VIEWS = {
-    "pool": View(pool.row, pool.sentence, pool.facts),
-    "node": View(node.row, node.sentence, node.facts),
-    "bundle": View(bundle.row, bundle.sentence, bundle.facts),
-    "job": View(job.row, job.sentence, job.facts),
+    "pool": View(pool.row, pool.facts),
+    "node": View(node.row, node.facts),
+    "bundle": View(bundle.row, bundle.facts),
+    "job": View(job.row, job.facts),
 }
-OTHER = View(generic.row, generic.sentence, generic.facts)
+OTHER = View(generic.row, generic.facts)
 
 
 def view(document: Document) -> View:
@@ -29,5 +30,6 @@ def view(document: Document) -> View:
 
 
 def line_one(document: Document, world: World) -> str:
-    """The sentence that stands alone."""
-    return f"{title(document)} {view(document).sentence(document, world)}"
+    """The sentence that stands alone: the name and what its Ready condition says."""
+    clause = job.sentence(document, world) if document.get("kind") == "job" else told(ready(document))
+    return begun(title(document), clause)

@@ -9,22 +9,22 @@ from resources.instants import instant
 from resources.names import shown
 
 Document = dict[str, Any]
+PREDICATES = frozenset(
+    "is has runs waits starts stops ends keeps recovers takes moves must may cannot was does joins goes".split()
+)
+"""What a clause begins with that needs a subject before it."""
 
 
 class World(NamedTuple):
-    """What a view may look at beside its object. `now` in unix seconds; `jobs` and `pools` as far as they were fetched."""
+    """What a view may look at beside its object. `now` in unix seconds; `pools` as far as they were fetched."""
 
     now: float
-    jobs: Sequence[Document] = ()
     pools: Sequence[Document] = ()
 
     def since(self, text: object) -> float | None:
         """Seconds since an instant on the wire; None for what is none."""
         at = moment(text)
         return None if at is None else self.now - at
-
-    def of_bundle(self, bundle: str, project: str) -> list[Document]:
-        return [job for job in self.jobs if spec(job).get("bundle") == bundle and namespace(job) == project]
 
     def fixed_tier(self, pool: str) -> str:
         """The tier of a pool's registered nodes; empty when it is not known."""
@@ -125,6 +125,21 @@ def ready(document: Document) -> Ready:
     return Ready(str(found.get("status", "Unknown")), reason, message)
 
 
+def told(state: Ready) -> str:
+    """The Ready message as a clause of its own; one that ends with a list of reasons gets no full stop."""
+    if state.reason == "-":
+        return "has not been looked at since it was last changed."
+    if state.message:
+        return state.message if state.message[-1] in ".!?" or ": " in state.message else f"{state.message}."
+    return f"is {'ready' if state.status == 'True' else 'not ready'} ({state.reason})."
+
+
+def begun(name: str, clause: str) -> str:
+    """One sentence of a name and what is told of it: `job/x runs on n`, `bundle/x: 4 of 4 jobs run`."""
+    first = clause.partition(" ")[0]
+    return f"{name} {clause}" if first in PREDICATES else f"{name}: {clause}"
+
+
 def whole(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
@@ -132,8 +147,3 @@ def whole(value: object) -> int:
 def number(value: object) -> str:
     """Without a needless `.0`."""
     return f"{round(value, 3):g}" if isinstance(value, int | float) and not isinstance(value, bool) else "0"
-
-
-def count(amount: int, noun: str, plural: str = "") -> str:
-    """`1 job`, `2 jobs`."""
-    return f"{amount} {noun}" if amount == 1 else f"{amount} {plural or noun + 's'}"

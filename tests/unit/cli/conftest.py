@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from cli.main import main
+from tests.cli_runs import Ran, Rmctl
 from tests.fake_api import FakeApi, serving
-
-
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Rmctl = Callable[..., Ran]
 
 
 @pytest.fixture(autouse=True)
