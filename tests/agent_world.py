@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +24,7 @@ from api.agent_facts import AgentFacts
 from api.agents import AgentDoor
 from controllers.providers.agent_commands import Command, StartJob, StopJob
 from controllers.providers.agents import Connections
+from controllers.runtime.environment import Threads
 from resources.allocation import Allocation
 from resources.effect import Answer
 from resources.facts import Instance, LogTail
@@ -33,7 +35,6 @@ from store.environment import Environment
 from store.store import Store
 from store.tx import Tx
 from tests.builders import POOL, a_pool
-from controllers.runtime.environment import Threads
 
 TOKEN = "a-join-token-of-more-than-16-characters"
 RUN = """
@@ -52,6 +53,7 @@ class Watched(AgentFacts):
     def __init__(self, store: Store, ring: Callable[[], None]) -> None:
         super().__init__(store)
         self._ring = ring
+        self.arrivals: Counter[str] = Counter()
 
     def hello(self, hello: Any) -> Any:
         answer = super().hello(hello)
@@ -72,6 +74,7 @@ class Watched(AgentFacts):
 
     def hurry(self, node: str) -> None:
         super().hurry(node)
+        self.arrivals[node] += 1
         self._ring()
 
     def disconnected(self, node: str) -> None:
@@ -114,8 +117,8 @@ class World:
         self.door: AgentDoor | None = None
 
     async def open(self) -> None:
-        facts = Watched(self.store, lambda: self._loop.call_soon_threadsafe(self._ring))
-        self.door = AgentDoor(facts, self.connections, heartbeat_seconds=self.heartbeat_seconds)
+        self.facts = Watched(self.store, lambda: self._loop.call_soon_threadsafe(self._ring))
+        self.door = AgentDoor(self.facts, self.connections, heartbeat_seconds=self.heartbeat_seconds)
         await self.door.start([self.socket])
 
     async def shut(self) -> None:
@@ -158,24 +161,21 @@ class World:
             settings["token"] = TOKEN + name
         given = {"node": name, "server": self.socket, "data": str(data), "capacity": 4.0} | settings
         output = self.folder / f"{name}.out"
-        with output.open("ab") as file:
-            process = subprocess.Popen(
-                [sys.executable, "-c", RUN, json.dumps(given)], stdout=file, stderr=file, start_new_session=True
-            )
-        agent = AgentProcess(process, data, output)
+        before = self.facts.arrivals[name]
+        agent = AgentProcess(await to_thread.run_sync(_run, given, output), data, output)
         self._agents.append(agent)
         if wait:
-            await self._connected(agent, name)
+            await self._connected(agent, lambda: self.facts.arrivals[name] > before)
         return agent
 
-    async def _connected(self, agent: AgentProcess, name: str) -> None:
+    async def _connected(self, agent: AgentProcess, arrived: Callable[[], bool]) -> None:
         async def fail_early() -> None:
             code = await to_thread.run_sync(agent.process.wait, abandon_on_cancel=True)
             raise AssertionError(f"the agent ended with {code}: {agent.said}")
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(fail_early)
-            await self.until(lambda tx: (facts := nodes.facts(tx, name)) is not None and facts.connected)
+            await self.until(lambda _tx: arrived())
             tasks.cancel_scope.cancel()
 
     def job(self, node: str = "node-a", **fields: Any) -> StartJob:
@@ -235,9 +235,29 @@ class World:
             lambda tx: next((tail for tail in nodes.list_log_tails(tx, job.job_uid) if enough(tail.text)), None)
         )
 
+    def shim(self, job: StartJob, node: str = "node-a") -> int:
+        """Pid of the shim of the job's instance."""
+        return int(json.loads((self.folder / node / "instances" / job.instance / "shim.json").read_text())["pid"])
+
+    def move_on(self, job: StartJob, instance: str) -> None:
+        """The job's controller has given this instance up for another one."""
+
+        def write(tx: Tx) -> None:
+            stored = resources.by_uid(tx, job.job_uid)
+            assert stored is not None
+            resources.replace_status(tx, stored, stored.status.model_copy(update={"instance_id": instance}))
+
+        self.store.write(write)
+
     def work(self, job: StartJob, node: str = "node-a") -> Path:
         """The job's own folder on its node."""
         return self.folder / node / "jobs" / job.job
+
+
+def _run(settings: dict[str, Any], output: Path) -> subprocess.Popen[bytes]:
+    argv = [sys.executable, "-c", RUN, json.dumps(settings)]
+    with output.open("ab") as file:
+        return subprocess.Popen(argv, stdout=file, stderr=file, start_new_session=True)
 
 
 def attempt(job: StartJob, number: int) -> StartJob:
