@@ -114,12 +114,19 @@ class World:
         self._looks: set[anyio.Event] = set()
         self._agents: list[AgentProcess] = []
         self._jobs = 0
+        self._opened = 0
         self.door: AgentDoor | None = None
 
     async def open(self) -> None:
+        """On a socket of its own, since gRPC removes that of a server that stopped whenever it gets to it."""
         self.facts = Watched(self.store, lambda: self._loop.call_soon_threadsafe(self._ring))
         self.door = AgentDoor(self.facts, self.connections, heartbeat_seconds=self.heartbeat_seconds)
-        await self.door.start([self.socket])
+        self._opened += 1
+        own = self.folder / f"agents-{self._opened}.sock"
+        await self.door.start([f"unix:{own}"])
+        link = self.folder / "agents.new"
+        link.symlink_to(own)
+        link.rename(self.folder / "agents.sock")
 
     async def shut(self) -> None:
         """The server is gone for a while."""
