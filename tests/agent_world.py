@@ -31,7 +31,6 @@ from resources.facts import Instance, LogTail
 from resources.job import JobSpec
 from resources.reference import Ref
 from store import credentials, ledger, nodes, resources
-from store.environment import Environment
 from store.store import Store
 from store.tx import Tx
 from tests.builders import POOL, a_pool
@@ -39,6 +38,7 @@ from tests.builders import POOL, a_pool
 TOKEN = "a-join-token-of-more-than-16-characters"
 RUN = """
 import json, sys
+exec(sys.argv[2])
 from pathlib import Path
 from agent.main import main
 from agent.settings import AgentSettings
@@ -54,6 +54,7 @@ class Watched(AgentFacts):
         super().__init__(store)
         self._ring = ring
         self.arrivals: Counter[str] = Counter()
+        self.beats = 0
 
     def hello(self, hello: Any) -> Any:
         answer = super().hello(hello)
@@ -62,6 +63,7 @@ class Watched(AgentFacts):
 
     def heartbeat(self, node: str) -> None:
         super().heartbeat(node)
+        self.beats += 1
         self._ring()
 
     def report(self, node: str, seq: int, instance: Instance) -> None:
@@ -104,12 +106,12 @@ class AgentProcess:
 
 
 class World:
-    def __init__(self, folder: Path, store: Store) -> None:
+    def __init__(self, folder: Path, store: Store, heartbeat_seconds: float) -> None:
         self.folder = folder
         self.store = store
         self.socket = f"unix:{folder}/agents.sock"
         self.connections = Connections()
-        self.heartbeat_seconds = 5.0
+        self.heartbeat_seconds = heartbeat_seconds
         self._loop = asyncio.get_running_loop()
         self._looks: set[anyio.Event] = set()
         self._agents: list[AgentProcess] = []
@@ -160,8 +162,8 @@ class World:
             self._looks.discard(look)
             look = anyio.Event()
 
-    async def agent(self, name: str = "node-a", *, wait: bool = True, **settings: Any) -> AgentProcess:
-        """A new process on the node's folder, joined and connected."""
+    async def agent(self, name: str = "node-a", *, wait: bool = True, first: str = "", **settings: Any) -> AgentProcess:
+        """A new process on the node's folder, joined and connected. `first` is Python that it runs before anything."""
         data = self.folder / name
         if not data.exists() and "token" not in settings:
             self.store.write(lambda tx: credentials.issue_join(tx, TOKEN + name, name, pool="local"))
@@ -169,7 +171,7 @@ class World:
         given = {"node": name, "server": self.socket, "data": str(data), "capacity": 4.0} | settings
         output = self.folder / f"{name}.out"
         before = self.facts.arrivals[name]
-        agent = AgentProcess(await to_thread.run_sync(_run, given, output), data, output)
+        agent = AgentProcess(await to_thread.run_sync(_run, given, output, first), data, output)
         self._agents.append(agent)
         if wait:
             await self._connected(agent, lambda: self.facts.arrivals[name] > before)
@@ -242,6 +244,11 @@ class World:
             lambda tx: next((tail for tail in nodes.list_log_tails(tx, job.job_uid) if enough(tail.text)), None)
         )
 
+    async def heartbeats(self, count: int) -> None:
+        """Until so many more were stored, of any node."""
+        enough = self.facts.beats + count
+        await self.until(lambda _tx: self.facts.beats >= enough)
+
     def shim(self, job: StartJob, node: str = "node-a") -> int:
         """Pid of the shim of the job's instance."""
         return int(json.loads((self.folder / node / "instances" / job.instance / "shim.json").read_text())["pid"])
@@ -261,8 +268,8 @@ class World:
         return self.folder / node / "jobs" / job.job
 
 
-def _run(settings: dict[str, Any], output: Path) -> subprocess.Popen[bytes]:
-    argv = [sys.executable, "-c", RUN, json.dumps(settings)]
+def _run(settings: dict[str, Any], output: Path, first: str) -> subprocess.Popen[bytes]:
+    argv = [sys.executable, "-c", RUN, json.dumps(settings), first]
     with output.open("ab") as file:
         return subprocess.Popen(argv, stdout=file, stderr=file, start_new_session=True)
 
@@ -289,10 +296,10 @@ async def gone(pid: int) -> None:
 
 
 @contextlib.asynccontextmanager
-async def a_world(folder: Path, environment: Environment | None = None) -> AsyncIterator[World]:
-    store = Store.open(folder / "store", environment or Threads())
-    store.write(lambda tx: resources.create(tx, POOL, a_pool()))
-    world = World(folder, store)
+async def a_world(folder: Path, *, heartbeat_seconds: float = 5.0, **pool: Any) -> AsyncIterator[World]:
+    store = Store.open(folder / "store", Threads())
+    store.write(lambda tx: resources.create(tx, POOL, a_pool(**pool)))
+    world = World(folder, store, heartbeat_seconds)
     await world.open()
     try:
         yield world
