@@ -119,7 +119,7 @@ async def test_a_stop_ends_the_job_and_all_that_it_left_behind(world: World):
     assert alive(stray)
     assert await world.stop(job) == Applied(f"{job.job_uid}:stop/1/1")
     ended = await world.state(job, "exited")
-    assert (ended.signal, ended.reason, alive(ended.pid), alive(stray)) == (15, "Stopped", False, False)
+    assert (ended.signal, ended.reason, alive(ended.pid), alive(stray)) == (15, "stopped as asked", False, False)
 
 
 async def test_a_job_that_ignores_the_stop_is_killed_when_its_grace_is_over(world: World):
@@ -147,7 +147,7 @@ async def test_a_job_without_its_shim_is_ended_and_told(world: World):
     os.kill(world.shim(job), signal.SIGKILL)
     ended = await world.state(job, "exited")
     child = int((world.work(job) / "child").read_text())
-    assert (ended.signal, ended.reason, alive(running.pid), alive(child)) == (9, "ShimLost", False, False)
+    assert (ended.signal, ended.reason, alive(running.pid), alive(child)) == (9, "its shim was killed", False, False)
 
 
 async def test_a_command_that_comes_twice_is_carried_out_once(world: World):
@@ -328,4 +328,4 @@ async def test_an_instance_that_has_been_replaced_is_ended_when_its_node_returns
     world.move_on(job, "elsewhere-1-2")
     await world.agent()
     ended = await world.state(job, "exited")
-    assert (ended.reason, alive(running.pid)) == ("Superseded", False)
+    assert (ended.reason, alive(running.pid)) == ("a newer instance took over", False)

@@ -76,7 +76,7 @@ async def test_a_fenced_job_ends_by_itself_when_its_agent_is_dead(brief: World):
     assert alive(neighbour)
     await brief.agent()
     ended = await brief.state(fenced, "exited")
-    assert (ended.reason, ended.signal) == ("Fenced", 15)
+    assert (ended.reason, ended.signal) == ("cut off from the server", 15)
 
 
 async def test_a_fenced_job_ends_when_the_server_is_away(brief: World):
@@ -87,7 +87,7 @@ async def test_a_fenced_job_ends_when_the_server_is_away(brief: World):
     await brief.shut()
     await gone(running.pid)
     await brief.open()
-    assert (await brief.state(job, "exited")).reason == "Fenced"
+    assert (await brief.state(job, "exited")).reason == "cut off from the server"
 
 
 async def test_a_fence_that_is_renewed_holds_nobody_back(brief: World):

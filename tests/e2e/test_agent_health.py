@@ -98,7 +98,7 @@ async def test_a_job_that_never_gets_ready_is_ended_when_its_grace_is_over(world
     job = world.job(command=["sleep", "1000"], readiness=probe)
     await world.send(job)
     ended = await world.state(job, "exited")
-    assert (ended.reason, ended.signal, ended.ready_at) == ("NotReadyInTime", 15, None)
+    assert (ended.reason, ended.signal, ended.ready_at) == ("not ready within 0.5 s: false exits 1", 15, None)
 
 
 async def test_a_job_that_stops_answering_its_liveness_is_ended(world: World):
@@ -107,4 +107,4 @@ async def test_a_job_that_stops_answering_its_liveness_is_ended(world: World):
     await world.send(job)
     await world.state(job, "ready")
     (world.work(job) / "stuck").touch()
-    assert (await world.state(job, "exited")).reason == "LivenessFailed"
+    assert (await world.state(job, "exited")).reason == "no longer alive: test exits 1"
