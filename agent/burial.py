@@ -6,12 +6,11 @@ import signal
 import time
 from dataclasses import asdict
 
+from agent.endings import RESTARTED, SHIM_LOST
 from agent.files import replace_json
 from agent.folder import ExitFile, Folder, JobFile
 from agent.processes import boot_id, boottime, lives, marker, members, signal_each, start_time
 
-SHIM_LOST = "ShimLost"
-REBOOTED = "Rebooted"
 SCAN_SECONDS = 0.02
 
 
@@ -34,7 +33,7 @@ def bury(folder: Folder) -> ExitFile:
 def _rebooted(job: JobFile | None) -> ExitFile:
     """It ended with the machine; nobody saw when, but before this boot."""
     at = time.time() - boottime()
-    return ExitFile(None, None, at, 0.0 if job is None else max(0.0, at - job.at), REBOOTED)
+    return ExitFile(None, None, at, 0.0 if job is None else max(0.0, at - job.at), RESTARTED)
 
 
 def _end_what_is_left(instance: str, job: JobFile | None) -> None:

@@ -8,6 +8,7 @@ import anyio
 import structlog
 from anyio import to_thread
 
+from agent.endings import STOPPED
 from agent.errors import CANCELLED, OTHER_FINGERPRINT, UNSUPPORTED, Refusal
 from agent.journal import Journal
 from agent.order import SAFE_ID, from_wire
@@ -76,7 +77,7 @@ class Commands:
                 return await self._start(command.start)
             case "stop":
                 grace = command.stop.grace_seconds if command.stop.HasField("grace_seconds") else None
-                return await self._supervisor.stop(command.stop.instance_id, "Stopped", grace)
+                return await self._supervisor.stop(command.stop.instance_id, STOPPED, grace)
             case "signal":
                 return self._signal(command.signal)
             case "read_log":

@@ -83,8 +83,19 @@ class Folder:
         return (self.path / "told").exists()
 
     def set_told(self) -> None:
+        self._touch("told")
+
+    @property
+    def output_told(self) -> bool:
+        """The server has the last words of this instance, which has ended."""
+        return (self.path / "output-told").exists()
+
+    def set_output_told(self) -> None:
+        self._touch("output-told")
+
+    def _touch(self, name: str) -> None:
         if self.path.exists():
-            (self.path / "told").touch(PRIVATE_FILE)
+            (self.path / name).touch(PRIVATE_FILE)
 
     def lock(self) -> int | None:
         """The instance's flock on a new descriptor, or None while a shim (or a start under way) holds it."""

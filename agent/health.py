@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from agent.endings import never_ready, not_alive
 from agent.order import Probe
 
 SETTLING_SECONDS = 1.0
 """Without a readiness probe a job is ready once it has lived this long."""
 EAGER_SECONDS = 1.0
 """Until it is ready a job is asked at least this often, so that a start is not rounded up to a period."""
-
-NEVER_READY = "NotReadyInTime"
-NOT_ALIVE = "LivenessFailed"
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ def lived(health: Health, readiness: Probe | None, age: float) -> Health:
     if readiness is None:
         return replace(health, ready=age >= SETTLING_SECONDS)
     if age >= readiness.grace_seconds:
-        return replace(health, failed=NEVER_READY)
+        return replace(health, failed=never_ready(readiness.grace_seconds, health.detail))
     return health
 
 
@@ -53,5 +51,5 @@ def liveness_answered(health: Health, probe: Probe, problem: str | None) -> Heal
     if not health.ready or problem is None:
         return replace(health, lively_misses=0)
     misses = health.lively_misses + 1
-    failed = NOT_ALIVE if misses >= probe.failures else health.failed
+    failed = not_alive(problem) if misses >= probe.failures else health.failed
     return replace(health, lively_misses=misses, failed=failed, detail=problem)

@@ -6,6 +6,7 @@ import signal
 import time
 from pathlib import Path
 
+from agent.endings import STOPPED
 from agent.folder import Folder
 from agent.processes import signal_each, start_time
 
@@ -17,7 +18,7 @@ def end_all(data: Path, *, grace: float = 5.0) -> int:
     root = data / "instances"
     held = [folder for path in (root.iterdir() if root.is_dir() else ()) if (folder := Folder(path)).held()]
     for folder in held:
-        folder.ask_to_stop("Stopped", grace)
+        folder.ask_to_stop(STOPPED, grace)
     for folder in held:
         while folder.held():
             shim = folder.shim()

@@ -175,7 +175,7 @@ class Life:
         if self.facts.state not in ("running", "ready"):
             return
         if health.failed:
-            log.info("instance ends", instance=self.facts.id, reason=health.failed, detail=health.detail)
+            log.info("instance ends", instance=self.facts.id, reason=health.failed)
             await self.stop(health.failed, self.order.stop_grace_seconds)
         elif health.ready and self.facts.state == "running":
             now = time.time()

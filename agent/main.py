@@ -8,6 +8,7 @@ import logging
 import os
 import signal
 import sys
+from dataclasses import replace as replace_settings
 from pathlib import Path
 
 import anyio
@@ -73,7 +74,7 @@ class Agent:
         problem = label_problem(settings.node)
         if problem is not None:
             raise SettingsRefused(f"--node: {problem}")
-        self._settings = settings
+        self._settings = settings = replace_settings(settings, data=settings.data.absolute())
         self._inventory = inventory.take(settings)
         self._token = credential.parse_token(settings.token) if settings.token else None
         settings.data.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)

@@ -24,6 +24,7 @@ from contextlib import suppress
 from typing import Any
 
 from agent.child import Child
+from agent.endings import FENCED
 from agent.files import read_fence, read_json, replace_json
 from agent.output import Writer
 from agent.processes import boot_id, boottime, signal_each, start_time
@@ -148,7 +149,7 @@ class Watch:
             self._fence_at = read_fence(self._fence)
             if now >= self._fence_at:
                 self._fence_at = None
-                self._child.stop("Fenced", min(FENCE_GRACE_SECONDS, self._grace))
+                self._child.stop(FENCED, min(FENCE_GRACE_SECONDS, self._grace))
         if self._child.status is None and self._child.kill_at is not None and now >= self._child.kill_at:
             self._child.kill()
             self._child.kill_at = now + SCAN_SECONDS

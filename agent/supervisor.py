@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 
 from agent import environment, ports, workfolder
 from agent.adoption import first_facts, look
+from agent.endings import SUPERSEDED
 from agent.errors import NO_CAPACITY, NO_RUNTIME, PORT_TAKEN, InvalidSpec, Refusal
 from agent.folder import Folder
 from agent.launch import Launched, NotLaunched, launch
@@ -135,7 +136,7 @@ class Supervisor:
     async def supersede(self, instance: str) -> None:
         life = self._lives.get(instance)
         if life is not None:
-            await self.stop(instance, "Superseded", min(SUPERSEDED_GRACE_SECONDS, life.order.stop_grace_seconds))
+            await self.stop(instance, SUPERSEDED, min(SUPERSEDED_GRACE_SECONDS, life.order.stop_grace_seconds))
 
     async def forget(self, project: str, job: str) -> None:
         """The job is gone: its folder goes too, with what is left of instances that have ended."""

@@ -21,23 +21,27 @@ class Tails:
         self._supervisor = supervisor
         self._outbox = outbox
         self._shipped: dict[str, Mark] = {}
-        self._pending: dict[int, str] = {}
+        self._pending: dict[int, tuple[str, Mark]] = {}
         self._seq = 0
 
     def rewind(self) -> None:
         """A new connection: tails that nobody acknowledged go up again."""
-        for instance in self._pending.values():
+        for instance, _ in self._pending.values():
             self._shipped.pop(instance, None)
         self._pending.clear()
 
     def acknowledge(self, seq: int) -> None:
-        self._pending = {number: instance for number, instance in self._pending.items() if number > seq}
+        for number in [number for number in self._pending if number <= seq]:
+            instance, shipped = self._pending.pop(number)
+            life = self._supervisor.find(instance)
+            if life is not None and not life.facts.alive and mark(life.folder.path) == shipped:
+                life.folder.set_output_told()
 
     async def run(self) -> None:
         """For as long as a connection lasts."""
         while True:
             for life in self._supervisor.lives():
-                if life.facts.alive or not life.folder.told:
+                if life.facts.alive or not life.folder.output_told:
                     await self.ship(life)
             self._forget()
             await anyio.sleep(LOOK_SECONDS)
@@ -50,7 +54,7 @@ class Tails:
         tail = await to_thread.run_sync(read_tail, life.folder.path)
         self._seq += 1
         self._shipped[life.facts.id] = now
-        self._pending[self._seq] = life.facts.id
+        self._pending[self._seq] = (life.facts.id, now)
         later = any(
             other.order.job_uid == life.order.job_uid and other.facts.attempt > life.facts.attempt
             for other in self._supervisor.lives()

@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,21 +24,21 @@ from api.agent_facts import AgentFacts
 from api.agents import AgentDoor
 from controllers.providers.agent_commands import Command, StartJob, StopJob
 from controllers.providers.agents import Connections
+from controllers.runtime.environment import Threads
 from resources.allocation import Allocation
 from resources.effect import Answer
 from resources.facts import Instance, LogTail
 from resources.job import JobSpec
 from resources.reference import Ref
 from store import credentials, ledger, nodes, resources
-from store.environment import Environment
 from store.store import Store
 from store.tx import Tx
 from tests.builders import POOL, a_pool
-from controllers.runtime.environment import Threads
 
 TOKEN = "a-join-token-of-more-than-16-characters"
 RUN = """
 import json, sys
+exec(sys.argv[2])
 from pathlib import Path
 from agent.main import main
 from agent.settings import AgentSettings
@@ -52,6 +53,8 @@ class Watched(AgentFacts):
     def __init__(self, store: Store, ring: Callable[[], None]) -> None:
         super().__init__(store)
         self._ring = ring
+        self.arrivals: Counter[str] = Counter()
+        self.beats = 0
 
     def hello(self, hello: Any) -> Any:
         answer = super().hello(hello)
@@ -60,6 +63,7 @@ class Watched(AgentFacts):
 
     def heartbeat(self, node: str) -> None:
         super().heartbeat(node)
+        self.beats += 1
         self._ring()
 
     def report(self, node: str, seq: int, instance: Instance) -> None:
@@ -72,6 +76,7 @@ class Watched(AgentFacts):
 
     def hurry(self, node: str) -> None:
         super().hurry(node)
+        self.arrivals[node] += 1
         self._ring()
 
     def disconnected(self, node: str) -> None:
@@ -101,22 +106,29 @@ class AgentProcess:
 
 
 class World:
-    def __init__(self, folder: Path, store: Store) -> None:
+    def __init__(self, folder: Path, store: Store, heartbeat_seconds: float) -> None:
         self.folder = folder
         self.store = store
         self.socket = f"unix:{folder}/agents.sock"
         self.connections = Connections()
-        self.heartbeat_seconds = 5.0
+        self.heartbeat_seconds = heartbeat_seconds
         self._loop = asyncio.get_running_loop()
         self._looks: set[anyio.Event] = set()
         self._agents: list[AgentProcess] = []
         self._jobs = 0
+        self._opened = 0
         self.door: AgentDoor | None = None
 
     async def open(self) -> None:
-        facts = Watched(self.store, lambda: self._loop.call_soon_threadsafe(self._ring))
-        self.door = AgentDoor(facts, self.connections, heartbeat_seconds=self.heartbeat_seconds)
-        await self.door.start([self.socket])
+        """On a socket of its own, since gRPC removes that of a server that stopped whenever it gets to it."""
+        self.facts = Watched(self.store, lambda: self._loop.call_soon_threadsafe(self._ring))
+        self.door = AgentDoor(self.facts, self.connections, heartbeat_seconds=self.heartbeat_seconds)
+        self._opened += 1
+        own = self.folder / f"agents-{self._opened}.sock"
+        await self.door.start([f"unix:{own}"])
+        link = self.folder / "agents.new"
+        link.symlink_to(own)
+        link.rename(self.folder / "agents.sock")
 
     async def shut(self) -> None:
         """The server is gone for a while."""
@@ -150,32 +162,29 @@ class World:
             self._looks.discard(look)
             look = anyio.Event()
 
-    async def agent(self, name: str = "node-a", *, wait: bool = True, **settings: Any) -> AgentProcess:
-        """A new process on the node's folder, joined and connected."""
+    async def agent(self, name: str = "node-a", *, wait: bool = True, first: str = "", **settings: Any) -> AgentProcess:
+        """A new process on the node's folder, joined and connected. `first` is Python that it runs before anything."""
         data = self.folder / name
         if not data.exists() and "token" not in settings:
             self.store.write(lambda tx: credentials.issue_join(tx, TOKEN + name, name, pool="local"))
             settings["token"] = TOKEN + name
         given = {"node": name, "server": self.socket, "data": str(data), "capacity": 4.0} | settings
         output = self.folder / f"{name}.out"
-        with output.open("ab") as file:
-            process = subprocess.Popen(
-                [sys.executable, "-c", RUN, json.dumps(given)], stdout=file, stderr=file, start_new_session=True
-            )
-        agent = AgentProcess(process, data, output)
+        before = self.facts.arrivals[name]
+        agent = AgentProcess(await to_thread.run_sync(_run, given, output, first), data, output)
         self._agents.append(agent)
         if wait:
-            await self._connected(agent, name)
+            await self._connected(agent, lambda: self.facts.arrivals[name] > before)
         return agent
 
-    async def _connected(self, agent: AgentProcess, name: str) -> None:
+    async def _connected(self, agent: AgentProcess, arrived: Callable[[], bool]) -> None:
         async def fail_early() -> None:
             code = await to_thread.run_sync(agent.process.wait, abandon_on_cancel=True)
             raise AssertionError(f"the agent ended with {code}: {agent.said}")
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(fail_early)
-            await self.until(lambda tx: (facts := nodes.facts(tx, name)) is not None and facts.connected)
+            await self.until(lambda _tx: arrived())
             tasks.cancel_scope.cancel()
 
     def job(self, node: str = "node-a", **fields: Any) -> StartJob:
@@ -235,9 +244,34 @@ class World:
             lambda tx: next((tail for tail in nodes.list_log_tails(tx, job.job_uid) if enough(tail.text)), None)
         )
 
+    async def heartbeats(self, count: int) -> None:
+        """Until so many more were stored, of any node."""
+        enough = self.facts.beats + count
+        await self.until(lambda _tx: self.facts.beats >= enough)
+
+    def shim(self, job: StartJob, node: str = "node-a") -> int:
+        """Pid of the shim of the job's instance."""
+        return int(json.loads((self.folder / node / "instances" / job.instance / "shim.json").read_text())["pid"])
+
+    def move_on(self, job: StartJob, instance: str) -> None:
+        """The job's controller has given this instance up for another one."""
+
+        def write(tx: Tx) -> None:
+            stored = resources.by_uid(tx, job.job_uid)
+            assert stored is not None
+            resources.replace_status(tx, stored, stored.status.model_copy(update={"instance_id": instance}))
+
+        self.store.write(write)
+
     def work(self, job: StartJob, node: str = "node-a") -> Path:
         """The job's own folder on its node."""
         return self.folder / node / "jobs" / job.job
+
+
+def _run(settings: dict[str, Any], output: Path, first: str) -> subprocess.Popen[bytes]:
+    argv = [sys.executable, "-c", RUN, json.dumps(settings), first]
+    with output.open("ab") as file:
+        return subprocess.Popen(argv, stdout=file, stderr=file, start_new_session=True)
 
 
 def attempt(job: StartJob, number: int) -> StartJob:
@@ -262,10 +296,10 @@ async def gone(pid: int) -> None:
 
 
 @contextlib.asynccontextmanager
-async def a_world(folder: Path, environment: Environment | None = None) -> AsyncIterator[World]:
-    store = Store.open(folder / "store", environment or Threads())
-    store.write(lambda tx: resources.create(tx, POOL, a_pool()))
-    world = World(folder, store)
+async def a_world(folder: Path, *, heartbeat_seconds: float = 5.0, **pool: Any) -> AsyncIterator[World]:
+    store = Store.open(folder / "store", Threads())
+    store.write(lambda tx: resources.create(tx, POOL, a_pool(**pool)))
+    world = World(folder, store, heartbeat_seconds)
     await world.open()
     try:
         yield world
