@@ -1,5 +1,5 @@
 """The root that people who write definitions import from."""
 
-from resources.version import VERSION as __version__
+from resources.version import VERSION
 
-__all__ = ["__version__"]
+__version__ = VERSION
