@@ -24,7 +24,7 @@ from controllers.registry import CONTROLLERS
 from controllers.runtime.environment import Threads
 from controllers.runtime.manager import Manager
 from resources.reference import Ref
-from rmctl import __version__
+from resources.version import VERSION
 from store import resources
 from store.engine import library_warning
 from store.store import Store
@@ -113,7 +113,7 @@ class Server:
             store=self._store,
             now=self._environment.now,
             server=ServerInfo(
-                version=__version__,
+                version=VERSION,
                 pid=os.getpid(),
                 data=str(settings.folder.absolute()),
                 started_at=self._manager.started_at,
