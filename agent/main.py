@@ -1,4 +1,7 @@
-"""The agent's process: one at a time on its folder, from its settings to SIGTERM. Jobs live on when it ends."""
+"""The agent's process: one at a time on its folder, from its settings to SIGTERM.
+
+Jobs live on when it ends.
+"""
 
 from __future__ import annotations
 

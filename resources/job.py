@@ -52,7 +52,10 @@ class JobSpec(Work, Spec):
     placing_stopped: Bool = False
     """The bundle is broken: running instances stay, nothing is placed any more."""
     history_generation: Count = 0
-    """Generation of the bundle. A higher one clears the restart history and a terminal verdict, and restarts nothing."""
+    """Generation of the bundle.
+
+    A higher one clears the restart history and a terminal verdict, and restarts nothing.
+    """
 
 
 class LastExit(Frozen):

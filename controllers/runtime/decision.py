@@ -104,7 +104,8 @@ class Decision:
     blocks: tuple[Block | Unblock, ...] = ()
     effects: tuple[Effect, ...] = ()
     cancel: tuple[str, ...] = ()
-    """Keys of own effects that are no longer wanted. One that was never tried is rejected(cancelled) by the commit; one that was tried
+    """Keys of own effects that are no longer wanted. One that was never tried is rejected(cancelled) by the commit; one
+    that was tried
     is observed first, and rejected(cancelled) where it is absent."""
     events: tuple[Event, ...] = ()
     wake: tuple[Ref, ...] = ()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
+import re
 
 import pytest
 
+from controllers.registry import CONTROLLERS
+from resources.kind import Kind
 from resources.registry import KINDS
 from tests.architecture.tree import CORE, ROOT, contract, modules, project, shown
 
@@ -50,3 +53,13 @@ def test_no_rule_is_switched_off_without_a_word() -> None:
     ignores = lines.split("[tool.ruff.lint.flake8-tidy-imports]")[0].splitlines()
     bare = [line for line in ignores if line.strip().startswith('"') and not line.endswith("[") and "#" not in line]
     assert bare == []
+
+
+def test_every_kind_has_a_controller_and_no_controller_is_without_a_kind() -> None:
+    assert sorted(controller.kind for controller in CONTROLLERS) == sorted(kind.name for kind in KINDS)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_every_kind_is_told_in_a_page(kind: Kind) -> None:
+    pages = "\n".join(page.read_text(encoding="utf-8").lower() for page in (ROOT / "docs").glob("*.md"))
+    assert re.search(rf"^#+ .*\b{kind.name}s?\b", pages, re.MULTILINE)
