@@ -18,7 +18,14 @@ DOUBT_SECONDS = 60.0
 
 def follow(step: Step, claim: Allocation, fate: Fate) -> Decision:
     """One of Unsent, Sent, Doubtful, Alive."""
-    step = step.on(node=claim.node, instance_id=claim.instance, instance_key=step.job.spec.role)
+    step = step.on(
+        node=claim.node,
+        instance_id=claim.instance,
+        instance_key=step.job.spec.role,
+        waiting_since=None,
+        planned_at=None,
+        plans=0,
+    )
     match fate:
         case Alive(row=row):
             return _alive(step, claim, row)
