@@ -35,7 +35,8 @@ def asked(step: Step, fates: Fates, keep: str | None) -> Step:
     for claim in view.allocations:
         fate = fates[claim.instance]
         start = view.effects.get(ids.read(claim.instance).start_key)
-        if start is not None and not start.final and (isinstance(fate, Lost) or claim.instance != keep):
+        open_start = start is not None and not (start.final or start.cancelled)
+        if start is not None and open_start and (isinstance(fate, Lost) or claim.instance != keep):
             cancel.append(start.key)
         if claim.instance != keep and (isinstance(fate, Alive) or (isinstance(fate, Sent) and start and start.final)):
             effects += _stop(step, claim.instance, claim.node)
