@@ -17,6 +17,7 @@ from placement.trace import summary
 from resources.allocation import Allocation
 from resources.conditions import Condition, condition
 from resources.event import Event
+from resources.instants import rfc3339
 from resources.job import JobSpec, JobStatus
 from resources.pool import Pool
 from resources.reference import Ref
@@ -101,7 +102,7 @@ def _resting(step: Step) -> Decision | None:
     begin = spec.start_date_time
     lead = 0.0 if step.view.pool is None else step.view.pool.spec.lead_seconds
     if begin is not None and step.now < begin - lead:
-        said = f"is scheduled to start at {sentences.clock(begin)}"
+        said = f"is scheduled to start at {rfc3339(begin)}"
         return quiet.on(phase="scheduled").end(condition("Ready", False, "Scheduled", said), after=begin - lead)
     return None
 
@@ -160,9 +161,7 @@ def _placed(step: Step, answer: Placed, payload: Mapping[str, object]) -> Decisi
     step = step.plus(claims=(Reserve(claim),), events=(event,), wake=_followers(step))
     begin = spec.start_date_time
     if begin is not None and begin > step.now:
-        ready = condition(
-            "Ready", False, "Scheduled", f"has its place on {answer.node} and starts at {sentences.clock(begin)}"
-        )
+        ready = condition("Ready", False, "Scheduled", f"has its place on {answer.node} and starts at {rfc3339(begin)}")
         return step.on(phase="scheduled").end(ready, room=answer.node, after=begin)
     effect = commands.start(job, instance, answer.node)
     ready = condition("Ready", False, "Starting", f"starts on {answer.node}")

@@ -11,6 +11,7 @@ from resources.allocation import Allocation
 from resources.conditions import Condition, condition
 from resources.event import Event
 from resources.facts import Instance
+from resources.instants import rfc3339
 
 DOUBT_SECONDS = 60.0
 """An answer that stays out this long, with the node there to be asked, needs a person."""
@@ -46,9 +47,7 @@ def _unsent(step: Step, claim: Allocation) -> Decision:
         return step.plus(claims=(Release(claim.id),)).end(_starting("gives its place back"), after=step.now)
     begin = spec.start_date_time
     if begin is not None and begin > step.now:
-        ready = condition(
-            "Ready", False, "Scheduled", f"has its place on {claim.node} and starts at {sentences.clock(begin)}"
-        )
+        ready = condition("Ready", False, "Scheduled", f"has its place on {claim.node} and starts at {rfc3339(begin)}")
         return step.on(phase="scheduled").end(ready, room=claim.node, after=begin)
     effect = commands.start(step.job, ids.read(claim.instance), claim.node)
     ready = silent_ready(step, claim.node, "starts on") or _starting(f"starts on {claim.node}")
