@@ -76,23 +76,19 @@ def _status(
     """`expected` None: it is not known which jobs there should be, so those that there are count."""
     names = None if expected is None else {one.key.wire for one in expected}
     jobs = [job for job in view.jobs if names is None or job.name in names]
-    missing = 0 if names is None else len(names) - len(jobs)
-    ready = verdict.ready(bundle, jobs, mark, way, problem)
-    if missing and ready.status == "True":
-        ready = condition("Ready", False, "Starting", "its jobs are being made")
+    counted = verdict.counts(jobs, 0 if names is None else len(names) - len(jobs))
     told: tuple[Condition | None, ...] = (
-        ready,
+        verdict.ready(bundle, jobs, counted, mark, way, problem),
         verdict.available(jobs),
         resilience.verdict(bundle, jobs, view.domains),
         verdict.stalled(bundle, jobs, mark, way, problem),
     )
-    counted = verdict.counts(jobs)
     return BundleStatus(
         observed_generation=bundle.generation,
         conditions=tuple(c for c in told if c is not None),
         state="live" if mark is None else "broken",
         replica_count=bundle.spec.replica_count,
-        jobs=counted.model_copy(update={"total": counted.total + missing}),
+        jobs=counted,
         rollout=way.rollout,
         broken=mark,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -41,10 +42,20 @@ class JobController:
         if claim is not None:
             if not isinstance(fates[wanted], ENDED):
                 return serving.follow(step, claim, fates[wanted])
+            if isinstance(fates[wanted], Lost) and seeking.may_return(step, claim):
+                return seeking.elsewhere_or_wait(
+                    step, _without(_after(step, claim, fates[wanted]), fates), claim, facts
+                )
             step = _after(step, claim, fates[wanted])
-        live = [c for c in view.allocations if not isinstance(fates[c.instance], (*ENDED, Unsent))]
-        step = replace(step, held=tuple(c for c in view.allocations if c not in live))
+        step = _without(step, fates)
+        live = endings.living(step, fates)
         return endings.stopping(step, live, fates) if live else seeking.rest_or_place(step, facts)
+
+
+def _without(step: Step, fates: Mapping[str, Fate]) -> Step:
+    """With the claims at hand whose instances are over, or never began and are not wanted."""
+    over = tuple(c for c in step.view.allocations if isinstance(fates[c.instance], (*ENDED, Unsent)))
+    return replace(step, held=over)
 
 
 def renewed(job: Job) -> JobStatus:

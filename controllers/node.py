@@ -86,7 +86,7 @@ class NodeController:
             rooms=capacity.rooms(node, view.facts),
             blocks=openness.blocks(node, reasons),
             events=_events(node, now),
-            wake=_wake(node, view.allocations, jobs=turned) if turned or _differs(node, status) else (),
+            wake=_wake(node, view.allocations) if turned else (),
             requeue_after=None if now.next_look is None else max(now.next_look - facts.now, 0.0),
         )
 
@@ -103,15 +103,9 @@ def _claimed(status: NodeStatus) -> str:
     return f"{room}{len(status.jobs)} job" + "s" * (len(status.jobs) != 1)
 
 
-def _wake(node: Node, allocations: Sequence[Allocation], *, jobs: bool) -> tuple[Ref, ...]:
-    """The pool adds up what nodes say; jobs hear when their node turns silent, lost or comes back."""
-    owners = sorted({a.owner for a in allocations}) if jobs else []
-    return (Ref("pool", node.spec.pool), *owners)
-
-
-def _differs(node: Node, status: NodeStatus) -> bool:
-    """Whether the pool has something new to add up."""
-    return (status.capacity, len(status.no_schedule)) != (node.status.capacity, len(node.status.no_schedule))
+def _wake(node: Node, allocations: Sequence[Allocation]) -> tuple[Ref, ...]:
+    """Jobs hear when their node turns silent, is lost or comes back; the pool counts how many are silent."""
+    return (Ref("pool", node.spec.pool), *sorted({a.owner for a in allocations}))
 
 
 def _events(node: Node, now: life.Life) -> tuple[Event, ...]:

@@ -11,10 +11,13 @@ POLICY = {"essential", "on_runtime_failure", "max_restarts_per_hour"}
 
 
 def run_fingerprint(spec: JobSpec) -> str:
-    """Equal for specs that differ in nothing a running instance would feel; a default spelled out is a default."""
+    """Equal for specs that differ in nothing a running instance would feel.
+
+    Defaults are left out: one spelled out is the same, and a field that a later version adds restarts nothing.
+    """
     return fingerprint(
         {
-            **spec.model_dump(mode="json", include=PROCESS),
-            "requirements": spec.requirements.model_dump(mode="json", exclude=POLICY),
+            **spec.model_dump(mode="json", include=PROCESS, exclude_defaults=True),
+            "requirements": spec.requirements.model_dump(mode="json", exclude=POLICY, exclude_defaults=True),
         }
     )

@@ -18,11 +18,12 @@ WORST = ("CrashLooping", "NoFit", "Recovering", "NodeSilent")
 AS = {"NotReady": "Recovering", "Provisioning": "NoFit", "Broken": "Recovering"}
 
 
-def counts(jobs: Sequence[Job]) -> JobCounts:
+def counts(jobs: Sequence[Job], missing: int = 0) -> JobCounts:
+    """`missing` jobs are still to be made."""
     phases = [job.status.phase for job in jobs]
     reasons = [found.reason if (found := ready_of(job)) is not None else "" for job in jobs]
     return JobCounts(
-        total=len(jobs),
+        total=len(jobs) + missing,
         running=sum(job.status.phase == "running" and is_ready(job) for job in jobs),
         waiting=phases.count("pending"),
         dormant=phases.count("dormant"),
@@ -58,8 +59,9 @@ def people(job: Job) -> str:
     return JobKey(job.spec.bundle, job.spec.role, job.spec.job_name).people
 
 
-def ready(bundle: Bundle, jobs: Sequence[Job], mark: Broken | None, course: Course, problem: str) -> Condition:
-    counted = counts(jobs)
+def ready(
+    bundle: Bundle, jobs: Sequence[Job], counted: JobCounts, mark: Broken | None, course: Course, problem: str
+) -> Condition:
     told = _told(counted)
     if mark is not None:
         return condition("Ready", False, "Broken", f"is broken by {mark.job}: {mark.reason.partition(': ')[2]}")
@@ -77,7 +79,7 @@ def ready(bundle: Bundle, jobs: Sequence[Job], mark: Broken | None, course: Cour
     if course.failed or (course.rolling and course.rollout.updated < course.rollout.total):
         done = f"{course.rollout.updated} of {course.rollout.total} jobs run the new spec"
         return condition("Ready", False, "RollingOut", course.failed or done)
-    if not jobs or not all(map(is_ready, jobs)):
+    if counted.total != len(jobs) or not all(map(is_ready, jobs)):
         return condition("Ready", False, "Starting", told)
     if counted.dormant == counted.total:
         return condition("Ready", True, "Dormant", f"is dormant: rmctl start {people(jobs[0])}")

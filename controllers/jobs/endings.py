@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from controllers.expansion import INSTANCE_FINALIZER
 from controllers.jobs import commands, ids
@@ -13,13 +14,17 @@ from controllers.jobs.sentences import clock
 from controllers.jobs.step import Step
 from controllers.jobs.view import JobView
 from controllers.runtime.decision import Decision
-from resources.allocation import Allocation
 from resources.conditions import Condition, condition
 from resources.effect import Effect
 from resources.event import Event
 from resources.facts import Instance
 
 Fates = Mapping[str, Fate]
+
+
+class Living(NamedTuple):
+    instance: str
+    node: str
 
 
 def asked(step: Step, fates: Fates, keep: str | None) -> Step:
@@ -30,7 +35,8 @@ def asked(step: Step, fates: Fates, keep: str | None) -> Step:
     for claim in view.allocations:
         fate = fates[claim.instance]
         start = view.effects.get(ids.read(claim.instance).start_key)
-        if start is not None and not start.final and (isinstance(fate, Lost) or claim.instance != keep):
+        open_start = start is not None and not (start.final or start.cancelled)
+        if start is not None and open_start and (isinstance(fate, Lost) or claim.instance != keep):
             cancel.append(start.key)
         if claim.instance != keep and (isinstance(fate, Alive) or (isinstance(fate, Sent) and start and start.final)):
             effects += _stop(step, claim.instance, claim.node)
@@ -45,38 +51,45 @@ def strays(view: JobView, fates: Fates) -> list[Instance]:
     return [row for row in view.instances if row.alive and row.id not in fates]
 
 
-def stopping(step: Step, live: Sequence[Allocation], fates: Fates) -> Decision:
-    """An older run is on its way out; the next begins when it is known to have ended."""
-    claim = live[0]
-    node = step.view.node(claim.node)
-    step = step.let_go().on(phase="stopping", node=claim.node, instance_id=claim.instance)
-    if node.silent:
-        why = _waits_for(step, claim.node)
-        ready = condition("Ready", None, "NodeSilent", f"is to stop on {claim.node}{why}")
+def living(step: Step, fates: Fates) -> list[Living]:
+    """What has to end before the next may begin: two live only while a node is cut off."""
+    claims = [c for c in step.view.allocations if not isinstance(fates[c.instance], (*ENDED, Unsent))]
+    rows = [row for row in strays(step.view, fates) if step.view.node(row.node).connected]
+    return [*(Living(c.instance, c.node) for c in claims), *(Living(row.id, row.node) for row in rows)]
+
+
+def stopping(step: Step, live: Sequence[Living], fates: Fates) -> Decision:
+    """An older instance is on its way out; the next begins when it is known to have ended."""
+    instance, name = live[0]
+    step = step.let_go().on(phase="stopping", node=name, instance_id=instance)
+    if step.view.node(name).silent:
+        why = _waits_for(step, name)
+        ready = condition("Ready", None, "NodeSilent", f"is to stop on {name}{why}")
     else:
-        then = " and starts anew as its changed spec asks" if step.job.spec.active else ""
-        ready = condition("Ready", False, "Stopping", f"stops on {claim.node}{then}")
-    return step.end(ready, room=claim.node, after=_next_look(step, live, fates))
+        then = " and starts anew" if step.job.spec.active else ""
+        ready = condition("Ready", False, "Stopping", f"stops on {name}{then}")
+    return step.end(ready, room=name, after=_next_look(step, live, fates))
 
 
 def deleting(step: Step, fates: Fates) -> Decision:
     """Stop what lives, wait until it is known to have ended, give the room back, and let the record go."""
     view = step.view
-    live = [claim for claim in view.allocations if not isinstance(fates[claim.instance], (*ENDED, Unsent))]
-    over = tuple(claim for claim in view.allocations if claim not in live)
+    over = tuple(c for c in view.allocations if isinstance(fates[c.instance], (*ENDED, Unsent)))
+    claimed = [Living(c.instance, c.node) for c in view.allocations if c not in over]
+    left = [Living(r.id, r.node) for r in strays(view, fates) if not gone(view.node(r.node), step.job.spec)]
+    live = claimed + left
     step = replace(step, held=over).let_go()
-    left = [row for row in strays(view, fates) if not gone(view.node(row.node), step.job.spec)]
-    if not live and not left:
+    if not live:
         step = replace(step, status=without_instance(changed(step.status, phase="stopping", next_start_at=None)))
         rest = tuple(name for name in step.job.finalizers if name != INSTANCE_FINALIZER)
         if INSTANCE_FINALIZER in step.job.finalizers:
             step = step.plus(events=(Event("JobDeleted", "deleted"),))
         return step.end(condition("Ready", False, "Deleting", "is being deleted"), finalizers=rest)
-    where = live[0].node if live else left[0].node
+    where = live[0].node
     why = _waits_for(step, where) if view.node(where).silent else ""
     step = step.on(phase="stopping", node=where, next_start_at=None)
     ready = condition("Ready", False, "Deleting", f"is being deleted: stops on {where}{why}")
-    return step.end(ready, room=live[0].node if live else None, after=_next_look(step, live, fates))
+    return step.end(ready, room=claimed[0].node if claimed else None, after=_next_look(step, live, fates))
 
 
 def with_last_exit(step: Step) -> Step:
@@ -108,11 +121,11 @@ def _stop(step: Step, instance: str, node: str) -> Iterator[Effect]:
     yield commands.stop(step.job, key, node, again=len(refused))
 
 
-def _next_look(step: Step, live: Sequence[Allocation], fates: Fates) -> float | None:
+def _next_look(step: Step, live: Sequence[Living], fates: Fates) -> float | None:
     """When a refused stop is repeated, or a start that nobody heard of counts as forgotten."""
     instants = []
     for claim in live:
-        fate = fates[claim.instance]
+        fate = fates.get(claim.instance)
         key = ids.read(claim.instance)
         if isinstance(fate, Sent):
             instants.append(unseen_until(fate.record))

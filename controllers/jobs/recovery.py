@@ -18,6 +18,8 @@ STEADY_SECONDS = 600.0
 """Who ran this long starts over at the shortest spacing."""
 HOUR = 3600.0
 DEFAULT_CEILING = 6
+CANCELLED = "cancelled"
+"""Withdrawn before it happened: nobody refused anything."""
 INVALID_SPEC = "JOB_REJECTED_INVALID_SPEC"
 
 
@@ -116,6 +118,8 @@ def lost(job: Job, status: JobStatus, node: str, pool: Pool | None, now: float) 
 
 def refused(job: Job, status: JobStatus, record: EffectRecord, now: float) -> Aftermath:
     """The agent would not start it: final if the order itself is wrong, else tried elsewhere; no restart counted."""
+    if record.code == CANCELLED:
+        return Aftermath(changed(without_instance(status), attempt=status.attempt + 1))
     words = record.error or record.code or "no reason given"
     event = Event(
         "JobRejected",

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-
-from placement import FleetView, Placed, Request, plan
-from placement.trace import summary
+from dataclasses import replace
 
 from controllers import placing
 from controllers.jobs import commands, ids, sentences
 from controllers.jobs.endings import with_last_exit
+from controllers.jobs.question import question, without
 from controllers.jobs.recovery import SPACING_SECONDS, without_instance
 from controllers.jobs.step import Step
 from controllers.runtime.decision import Decision, Facts, Release, Reserve
+from placement import Placed, plan
+from placement.trace import summary
 from resources.allocation import Allocation
 from resources.conditions import Condition, condition
 from resources.event import Event
-from resources.job import JobSpec
+from resources.instants import rfc3339
+from resources.job import JobSpec, JobStatus
 from resources.pool import Pool
 from resources.reference import Ref
 
@@ -49,6 +51,34 @@ def rest_or_place(step: Step, facts: Facts) -> Decision:
     return _place(step, pool, facts)
 
 
+def may_return(step: Step, claim: Allocation) -> bool:
+    """Whether what a lost node runs may still be alive and wanted; `stop` has ended it, and so has a person's word."""
+    return step.job.spec.on_disconnect == "replace" and not step.view.node(claim.node).given_up
+
+
+def elsewhere_or_wait(step: Step, given_up: Step, claim: Allocation, facts: Facts) -> Decision:
+    """Give up what a lost node runs only for a place elsewhere: without one, its return is the best hope there is.
+
+    `given_up` is the step as it would be after the loss.
+    """
+    decision = rest_or_place(given_up, facts)
+    if decision.no_place_since is None:
+        return decision
+    fresh = step.status.phase != "pending"
+    told = decision.status
+    assert isinstance(told, JobStatus)
+    waiting = step.on(
+        **{
+            name: getattr(told, name)
+            for name in ("phase", "conditions", "plans", "planned_at", "waiting_since", "node")
+        },
+        instance_id=claim.instance,
+        observed_generation=told.observed_generation,
+    )
+    events = tuple(event for event in decision.events if fresh or event.type == "PlacementFailed")
+    return replace(decision, status=waiting.status, claims=step.claims, events=events)
+
+
 def _resting(step: Step) -> Decision | None:
     """Given up, completed, dormant, stopped by its broken bundle, or too early."""
     job, status, spec = step.job, step.status, step.job.spec
@@ -72,7 +102,7 @@ def _resting(step: Step) -> Decision | None:
     begin = spec.start_date_time
     lead = 0.0 if step.view.pool is None else step.view.pool.spec.lead_seconds
     if begin is not None and step.now < begin - lead:
-        said = f"is scheduled to start at {sentences.clock(begin)}"
+        said = f"is scheduled to start at {rfc3339(begin)}"
         return quiet.on(phase="scheduled").end(condition("Ready", False, "Scheduled", said), after=begin - lead)
     return None
 
@@ -91,36 +121,17 @@ def _backoff(step: Step, due: float) -> Decision:
 
 def _place(step: Step, pool: Pool, facts: Facts) -> Decision:
     """Ask the placer on the view less the room that this decision gives back."""
-    fleet = step.view.fleet
-    if step.held:
-        fleet = fleet.copy()
-        for claim in step.held:
-            fleet.drop_claim(claim.id)
-    request = _request(step, fleet, facts.excluded)
+    fleet = without(step.view.fleet, (claim.id for claim in step.held))
+    request = question(step.job, step.status, step.view, fleet, facts.excluded)
     policy = placing.policy_of(pool.spec)
     made = plan(request, fleet, policy, seed=facts.seed)
     payload = summary(made, policy.ranking).to_dict()
     if isinstance(made.answer, Placed):
-        return _placed(step, pool, made.answer, payload)
+        return _placed(step, made.answer, payload)
     return _nowhere(step, payload)
 
 
-def _request(step: Step, fleet: FleetView, races: Mapping[str, str]) -> Request:
-    status = step.status
-    own = {} if status.excluded_node is None else {status.excluded_node: status.excluded_reason or sentences.RECOVERING}
-    again = frozenset(own) if status.excluded_reason == sentences.RECOVERING else frozenset()
-    return placing.request_for(
-        step.job.ref,
-        step.job.spec,
-        [sibling.mate for sibling in step.view.siblings],
-        fleet,
-        ever_ran=status.ever_ran,
-        excluded={**own, **races},
-        second_chance=again - races.keys(),
-    )
-
-
-def _placed(step: Step, pool: Pool, answer: Placed, payload: Mapping[str, object]) -> Decision:
+def _placed(step: Step, answer: Placed, payload: Mapping[str, object]) -> Decision:
     """Claim the room and order the start, in one decision."""
     job, spec, status = step.job, step.job.spec, step.status
     instance = ids.InstanceId(job.uid, status.run_generation, status.attempt)
@@ -150,9 +161,7 @@ def _placed(step: Step, pool: Pool, answer: Placed, payload: Mapping[str, object
     step = step.plus(claims=(Reserve(claim),), events=(event,), wake=_followers(step))
     begin = spec.start_date_time
     if begin is not None and begin > step.now:
-        ready = condition(
-            "Ready", False, "Scheduled", f"has its place on {answer.node} and starts at {sentences.clock(begin)}"
-        )
+        ready = condition("Ready", False, "Scheduled", f"has its place on {answer.node} and starts at {rfc3339(begin)}")
         return step.on(phase="scheduled").end(ready, room=answer.node, after=begin)
     effect = commands.start(job, instance, answer.node)
     ready = condition("Ready", False, "Starting", f"starts on {answer.node}")
@@ -174,12 +183,11 @@ def _nowhere(step: Step, payload: Mapping[str, object]) -> Decision:
     if not told:
         event = Event("PlacementFailed", "noCapacityInAnyPool", "Warning", payload)
         step = step.plus(events=(event,), wake=_followers(step))
-    pool = step.job.spec.pool
     return step.end(
         _no_fit(f"waits for a place: {sentence}"),
         unfit=("NoFit", sentence),
         after=step.now + (SPACING_SECONDS[0] if only_once else TICK_SECONDS),
-        no_place_since=(pool, step.view.capacity_revision),
+        no_place_since=(step.job.spec.pool, step.view.capacity_revision),
     )
 
 

@@ -11,6 +11,7 @@ from resources.allocation import Allocation
 from resources.conditions import Condition, condition
 from resources.event import Event
 from resources.facts import Instance
+from resources.instants import rfc3339
 
 DOUBT_SECONDS = 60.0
 """An answer that stays out this long, with the node there to be asked, needs a person."""
@@ -18,7 +19,14 @@ DOUBT_SECONDS = 60.0
 
 def follow(step: Step, claim: Allocation, fate: Fate) -> Decision:
     """One of Unsent, Sent, Doubtful, Alive."""
-    step = step.on(node=claim.node, instance_id=claim.instance, instance_key=step.job.spec.role)
+    step = step.on(
+        node=claim.node,
+        instance_id=claim.instance,
+        instance_key=step.job.spec.role,
+        waiting_since=None,
+        planned_at=None,
+        plans=0,
+    )
     match fate:
         case Alive(row=row):
             return _alive(step, claim, row)
@@ -39,9 +47,7 @@ def _unsent(step: Step, claim: Allocation) -> Decision:
         return step.plus(claims=(Release(claim.id),)).end(_starting("gives its place back"), after=step.now)
     begin = spec.start_date_time
     if begin is not None and begin > step.now:
-        ready = condition(
-            "Ready", False, "Scheduled", f"has its place on {claim.node} and starts at {sentences.clock(begin)}"
-        )
+        ready = condition("Ready", False, "Scheduled", f"has its place on {claim.node} and starts at {rfc3339(begin)}")
         return step.on(phase="scheduled").end(ready, room=claim.node, after=begin)
     effect = commands.start(step.job, ids.read(claim.instance), claim.node)
     ready = silent_ready(step, claim.node, "starts on") or _starting(f"starts on {claim.node}")

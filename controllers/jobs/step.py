@@ -89,21 +89,10 @@ class Step:
             effects=self.effects,
             cancel=self.cancel,
             events=self.events,
-            wake=tuple(dict.fromkeys(self.wake + self._touched())),
+            wake=tuple(dict.fromkeys(self.wake)),
             requeue_after=min((max(at - self.now, 0.0) for at in instants if at is not None), default=None),
             no_place_since=no_place_since,
         )
-
-    def _touched(self) -> tuple[Ref, ...]:
-        """Nodes and pool whose claims change."""
-        nodes = {claim.allocation.node for claim in self.claims if isinstance(claim, Reserve)}
-        pools = {claim.allocation.pool for claim in self.claims if isinstance(claim, Reserve)}
-        released = {claim.allocation_id for claim in self.claims if isinstance(claim, Release)}
-        for allocation in self.view.allocations:
-            if allocation.id in released:
-                nodes.add(allocation.node)
-                pools.add(allocation.pool)
-        return (*(Ref("node", name) for name in sorted(nodes)), *(Ref("pool", name) for name in sorted(pools)))
 
 
 def _placed(room: str | None, unfit: tuple[str, str] | None) -> Condition | None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from placement import FleetView
-
 from controllers.expansion import BUNDLE_LABEL
 from controllers.placing import Mate
 from controllers.runtime.controller import Reader
+from placement import FleetView
 from resources import conditions
 from resources.allocation import Allocation
 from resources.effect import EffectRecord
@@ -58,7 +57,7 @@ class JobView:
     siblings: Sequence[Sibling] = ()
     fleet: FleetView = field(default_factory=FleetView)
     capacity_revision: int = 0
-    """Of the pool, as the fleet view stood."""
+    """The pool's, as the fleet view shows it."""
 
     def node(self, name: str) -> NodeState:
         return self.nodes.get(name) or NodeState(name, silent=True, lost=True, given_up=True, connected=False)

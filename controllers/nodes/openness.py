@@ -10,8 +10,8 @@ from resources.node import Node, NoSchedule
 
 Reason = tuple[str, str]
 """The reason as the placer tells it, and whose word it is."""
-OWN = ("unreachable", "no inventory", "cordoned", "dedicated")
-"""The reasons that this controller writes and takes back; others belong to who wrote them."""
+WRITTEN = ("unreachable", "dedicated")
+"""The rows that this controller writes and takes back. A cordon is written with the spec that says it."""
 
 
 def reasons(node: Node, facts: NodeFacts | None, life: Life) -> tuple[Reason, ...]:
@@ -21,16 +21,17 @@ def reasons(node: Node, facts: NodeFacts | None, life: Life) -> tuple[Reason, ..
     if facts is None:
         found.append(("no inventory", ""))
     if node.spec.cordoned:
-        found.append(("cordoned", ""))
+        found.append(("cordoned", "spec"))
     found += [(f"dedicated={taint.value}", "") for taint in node.spec.taints]
     return tuple(found)
 
 
 def blocks(node: Node, wanted: tuple[Reason, ...]) -> tuple[Block | Unblock, ...]:
     """What is to be written so that the rows say what is so."""
-    standing = {(row.reason, row.by) for row in node.status.no_schedule if _own(row.reason)}
-    new = tuple(Block(node.name, reason, by) for reason, by in wanted if (reason, by) not in standing)
-    old = tuple(Unblock(node.name, reason, by) for reason, by in sorted(standing - set(wanted)))
+    standing = {(row.reason, row.by) for row in node.status.no_schedule if _written(row.reason)}
+    mine = [(reason, by) for reason, by in wanted if _written(reason)]
+    new = tuple(Block(node.name, reason, by) for reason, by in mine if (reason, by) not in standing)
+    old = tuple(Unblock(node.name, reason, by) for reason, by in sorted(standing - set(mine)))
     return new + old
 
 
@@ -56,5 +57,5 @@ def schedulable(node: Node, wanted: tuple[Reason, ...]) -> Condition:
             return condition("Schedulable", False, "Unreachable", "is not heard of")
 
 
-def _own(reason: str) -> bool:
-    return reason.partition("=")[0] in OWN
+def _written(reason: str) -> bool:
+    return reason.partition("=")[0] in WRITTEN

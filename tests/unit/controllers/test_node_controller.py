@@ -1,0 +1,272 @@
+"""A node: running, silent, lost, back; what it has and whether it is open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from controllers.brake import Silence
+from controllers.node import NodeController, NodeView
+from controllers.runtime.decision import Block, Decision, Facts, Room, Unblock
+from resources import conditions
+from resources.allocation import Allocation
+from resources.facts import Inventory, NodeFacts
+from resources.node import Node, NodeSpec, NodeStatus
+from resources.pool import Pool, PoolSpec, PoolStatus
+from resources.reference import Ref
+from tests.builders import a_pool
+
+req = pytest.mark.req
+NOW = 1_000_000.0
+JOB = Ref("job", "ch.primary.web", "default")
+
+
+def a_node(**spec: Any) -> Node:
+    document = {"pool": "local", **spec}
+    return Node(Ref("node", "node-a"), "n", 1, 1, NodeSpec.model_validate(document), NodeStatus(), document)
+
+
+def facts(heard: float = NOW, *, connected: bool = True, **inventory: Any) -> NodeFacts:
+    has = {"capacity_milli": 4000, "cores": 4, "memory_mib": 8192, "address": "10.0.0.1", "zone": "z", **inventory}
+    return NodeFacts("node-a", "boot-1", Inventory(**has), heard, connected=connected)
+
+
+def a_claim(milli: int = 1500) -> Allocation:
+    return Allocation("u.1.1", "u", JOB, "u.1.1", "local", "node-a", milli, 1, 100, ("8101/tcp",))
+
+
+@dataclass
+class Stage:
+    node: Node = field(default_factory=a_node)
+    facts: NodeFacts | None = field(default_factory=facts)
+    claims: list[Allocation] = field(default_factory=list)
+    others: Silence = field(default_factory=lambda: Silence(10, ()))
+    pool: dict[str, Any] = field(default_factory=dict)
+    now: float = NOW
+    started: float = 0.0
+
+    def run(self) -> Decision:
+        spec = PoolSpec.model_validate(a_pool(**self.pool))
+        view = NodeView(
+            self.facts,
+            self.claims,
+            Pool(Ref("pool", "local"), "p", 1, 1, spec, PoolStatus()),
+            self.others,
+            self.started,
+        )
+        decision = NodeController().decide(self.node, view, Facts(now=self.now))
+        status = decision.status
+        assert isinstance(status, NodeStatus)
+        self.node = replace(self.node, status=status)
+        return decision
+
+    def at(self, seconds: float) -> Decision:
+        """Seconds after the last heartbeat of the beginning."""
+        self.now = NOW + seconds
+        return self.run()
+
+    def said(self, type_: str = "Ready") -> tuple[str, str, str] | None:
+        found = conditions.find(self.node.status.conditions, type_)
+        return None if found is None else (found.status, found.reason, found.message)
+
+
+def test_a_connected_node_runs_and_is_open() -> None:
+    on = Stage(claims=[a_claim()])
+    decision = on.run()
+    status = on.node.status
+    assert (status.phase, status.address, status.zone, status.boot_id) == ("running", "10.0.0.1", "z", "boot-1")
+    assert on.said() == ("True", "Connected", "is connected, 1.5 of 4 vcpu claimed, 1 job")
+    assert on.said("Schedulable") == ("True", "Open", "takes new jobs")
+    assert (status.jobs, status.ports, status.last_heartbeat) == (("ch/primary/web",), ("8101/tcp",), None)
+    assert (decision.requeue_after, decision.blocks) == (15, ())
+    assert [e.type for e in decision.events] == ["NodeStarted"]
+    assert on.run().events == ()
+
+
+@req("F198", "F199", "F202", "F203")
+def test_amounts_are_total_cap_reserved_and_free() -> None:
+    on = Stage(a_node(utilizationCap=0.75), claims=[a_claim()])
+    decision = on.run()
+    vcpu = on.node.status.capacity["vcpu"]
+    assert (vcpu.total, vcpu.cap, vcpu.reserved, vcpu.free) == (4, 3, 1.5, 1.5)
+    memory = on.node.status.capacity["memory"]
+    assert (memory.total, memory.cap, memory.reserved, memory.free) == (8192, 8192, 100, 8092)
+    amounts = {"vcpu": (4000, 3000), "cores": (4, 4), "memory": (8192, 8192)}
+    assert decision.rooms == (Room("node-a", "local", amounts),)
+
+
+@req("F200", "F201", "F416")
+@pytest.mark.parametrize(("told", "cap"), [(1.0, 4), (0.5, 2), (0, 4), (-1, 4), (4, 4), (float("nan"), 4)])
+def test_a_cap_that_is_no_fraction_is_all_of_it(told: float, cap: float) -> None:
+    on = Stage(facts=facts(utilization_cap=told))
+    on.run()
+    assert on.node.status.capacity["vcpu"].cap == cap
+
+
+def test_a_node_that_shrank_has_nothing_free() -> None:
+    on = Stage(claims=[a_claim(6000)])
+    on.run()
+    assert on.node.status.capacity["vcpu"].free == 0
+
+
+@req("F178")
+def test_a_node_that_was_never_heard_of_says_how_to_bring_it() -> None:
+    on = Stage(facts=None)
+    decision = on.run()
+    assert (on.node.status.phase, decision.rooms, decision.requeue_after) == ("booting", (), None)
+    assert on.said() == (
+        "False",
+        "NoInventory",
+        "has never been heard of: rmctl node join node-a prints what to run there",
+    )
+    assert on.said("Schedulable") == ("False", "NoInventory", "nothing is known of what it has")
+
+
+def test_silent_then_lost_then_back() -> None:
+    on = Stage(claims=[a_claim()])
+    on.run()
+    assert on.at(14.9).requeue_after == pytest.approx(0.1)
+    decision = on.at(15)
+    assert (on.node.status.phase, decision.requeue_after) == ("silent", 45)
+    assert on.said() == ("Unknown", "Silent", "is silent; without a heartbeat for 60 s it is lost")
+    assert on.said("Schedulable") == ("False", "Unreachable", "is not heard of")
+    assert decision.blocks == (Block("node-a", "unreachable"),)
+    assert decision.wake == (Ref("pool", "local"), JOB)
+    assert (on.at(59).blocks, on.node.status.phase) == ((), "silent")
+    decision = on.at(60)
+    assert (on.node.status.phase, on.node.status.lost_at, decision.requeue_after) == ("lost", NOW + 60, None)
+    assert on.said() == ("False", "Lost", "is lost: its agent is not heard. Start it again, or rmctl node lost node-a")
+    assert (decision.wake, [e.type for e in decision.events]) == ((Ref("pool", "local"), JOB), ["NodeStopped"])
+    on.facts = facts(NOW + 70)
+    decision = on.at(71)
+    status = on.node.status
+    assert (status.phase, status.silent_since, status.lost_at) == ("running", None, None)
+    assert decision.blocks == (Unblock("node-a", "unreachable"),)
+    assert decision.wake == (Ref("pool", "local"), JOB)
+
+
+def test_pools_set_their_own_limits() -> None:
+    on = Stage(pool={"disconnect": {"silentSeconds": 2, "lostSeconds": 5}})
+    on.run()
+    on.at(2)
+    assert on.node.status.phase == "silent"
+    on.at(5)
+    assert on.node.status.phase == "lost"
+
+
+def test_a_node_is_seen_silent_for_a_while_before_it_is_lost_whatever_the_clock_does() -> None:
+    """A jump of the clock makes every node look old at once; the agents get the time to speak."""
+    on = Stage()
+    on.run()
+    decision = on.at(5000)
+    assert (on.node.status.phase, decision.requeue_after) == ("silent", 45)
+    on.facts = facts(NOW + 5003)
+    on.at(5004)
+    assert on.node.status.phase == "running"
+
+
+def test_nothing_is_silent_or_lost_before_the_server_has_been_up_that_long() -> None:
+    on = Stage(started=NOW + 100)
+    on.run()
+    on.at(114)
+    assert on.node.status.phase == "running"
+    on.at(115)
+    assert on.node.status.phase == "silent"
+    on.at(159)
+    assert on.node.status.phase == "silent"
+    on.at(160)
+    assert on.node.status.phase == "lost"
+
+
+@pytest.mark.parametrize(("after", "phase"), [(15, "silent"), (60, "lost")])
+def test_a_server_restart_teaches_nothing_about_a_silent_node(after: float, phase: str) -> None:
+    """A start counts every heartbeat from then on, and nobody is connected yet."""
+    on = Stage()
+    for seconds in (0, 15, after):
+        on.at(seconds)
+    on.started = NOW + after + 1
+    on.facts = facts(on.started, connected=False)
+    decision = on.at(after + 2)
+    assert (on.node.status.phase, decision.events, decision.wake) == (phase, (), ())
+
+
+def test_the_brake_keeps_silent_nodes_from_being_lost() -> None:
+    on = Stage(others=Silence(10, ("b", "c")))
+    on.run()
+    on.at(15)
+    decision = on.at(60)
+    assert (on.node.status.phase, decision.requeue_after) == ("silent", 5)
+    assert on.said() == (
+        "Unknown",
+        "Silent",
+        "is silent, and not declared lost: 3 of 10 nodes of pool local are silent",
+    )
+    on.others = Silence(10, ("b",))
+    on.at(65)
+    assert on.node.status.phase == "lost"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "silent", "holds"),
+    [(10, 3, True), (10, 2, False), (15, 3, False), (16, 4, True), (3, 3, True), (2, 2, False), (20, 4, False)],
+)
+def test_the_brake_needs_more_than_a_fifth_and_three(nodes: int, silent: int, holds: bool) -> None:
+    rules = PoolSpec.model_validate(a_pool()).brake
+    assert Silence(nodes, tuple(str(n) for n in range(silent))).holds(rules) is holds
+
+
+def test_a_persons_word_makes_a_silent_node_lost_for_good() -> None:
+    on = Stage(others=Silence(10, ("b", "c")))
+    for seconds in (0, 15):
+        on.at(seconds)
+    on.facts = facts(connected=False)
+    on.node = replace(on.node, annotations={"rmctl/lost": "1970-01-12T13:47:00Z"})
+    on.at(25)
+    assert (on.node.status.phase, on.node.status.given_up) == ("lost", True)
+    assert on.said() == ("False", "Lost", "is lost, and given up")
+    on.facts = facts(NOW + 90)
+    on.at(91)
+    assert (on.node.status.phase, on.node.status.given_up) == ("running", False)
+
+
+@pytest.mark.parametrize("word", ["1970-01-12T13:46:00Z", "yesterday", ""])
+def test_a_word_from_before_the_last_heartbeat_or_no_time_at_all_is_void(word: str) -> None:
+    on = Stage()
+    for seconds in (0, 15):
+        on.at(seconds)
+    on.node = replace(on.node, annotations={"rmctl/lost": word})
+    on.at(25)
+    assert on.node.status.phase == "silent"
+
+
+@req("F246", "F247")
+def test_a_cordon_is_told_with_its_reason_and_the_way_back() -> None:
+    on = Stage(a_node(cordoned=True, cordonReason="kernel update"))
+    decision = on.run()
+    assert on.said("Schedulable") == ("False", "Cordoned", "is cordoned: kernel update; rmctl uncordon node-a opens it")
+    assert on.said() == ("True", "Connected", "is connected, 0 of 4 vcpu claimed, 0 jobs")
+    assert (decision.blocks, [(r.reason, r.by) for r in on.node.status.no_schedule]) == ((), [("cordoned", "spec")])
+
+
+def test_a_dedicated_node_is_closed_to_others() -> None:
+    on = Stage(a_node(taints=[{"key": "dedicated", "value": "acme"}]))
+    assert on.run().blocks == (Block("node-a", "dedicated=acme"),)
+    assert on.said("Schedulable") == ("False", "Dedicated", "takes jobs of acme only")
+    on.node = replace(a_node(), status=on.node.status)
+    assert on.run().blocks == (Unblock("node-a", "dedicated=acme"),)
+
+
+def test_rows_keep_the_instant_they_began() -> None:
+    on = Stage()
+    on.run()
+    on.at(15)
+    on.at(30)
+    assert [(r.reason, r.since) for r in on.node.status.no_schedule] == [("unreachable", NOW + 15)]
+
+
+def test_a_machine_of_a_cloud_waits_for_a_provider() -> None:
+    on = Stage(a_node(provider="aws"), facts=None)
+    on.run()
+    assert on.said() == ("False", "Booting", "waits for a provider, and this version provisions no machines")
