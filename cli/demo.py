@@ -37,12 +37,18 @@ class Expectation(NamedTuple):
 
     def met(self, item: dict[str, Any]) -> bool:
         generation = item["metadata"]["generation"]
-        found = next((c for c in item["status"].get("conditions", ()) if c["type"] == self.type), None)
-        current = found is not None and found["observedGeneration"] == generation
-        return bool(current and found["status"] == self.status and self.reason in ("", found["reason"]))
+        found = _condition(item, self.type)
+        current = found.get("observedGeneration") == generation and found.get("status") == self.status
+        return current and self.reason in ("", found["reason"])
 
     def __str__(self) -> str:
         return f"{self.type}={self.status}" + (f"/{self.reason}" if self.reason else "")
+
+
+def _condition(item: dict[str, Any], type_: str) -> dict[str, Any]:
+    """Empty when there is none of that type."""
+    conditions: list[dict[str, Any]] = item["status"].get("conditions", [])
+    return next((c for c in conditions if c["type"] == type_), {})
 
 
 def expectation(text: str) -> Expectation:
@@ -131,7 +137,7 @@ def _line(session: Session, item: dict[str, Any]) -> str:
     """How one example stands, in a line."""
     name = item["metadata"]["name"]
     jobs = [job for job in _jobs(session) if job["metadata"]["labels"].get("rmctl/bundle") == name]
-    ready = next((c for c in item["status"]["conditions"] if c["type"] == "Ready"), {})
+    ready = _condition(item, "Ready")
     if ready.get("reason") == "Dormant":
         return f"{name:<11}dormant until you start it"
     if ready.get("status") != "True":

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import zlib
 from collections.abc import Mapping
 from dataclasses import replace as with_
-from typing import Any
 
-from sqlalchemy import Row, bindparam, delete, exists, insert, select, update
+from sqlalchemy import bindparam, delete, exists, insert, select, update
 
 from resources import conditions
 from resources.canonical import Document, canonical
 from resources.reference import Ref
 from resources.registry import BY_NAME
-from resources.resource import Resource, Status
-from resources.wire import status_document, to_wire
+from resources.resource import Status
+from resources.wire import to_wire
 from store import changes, consequences, labels, queue
-from store.errors import AlreadyExists, BeingDeleted, Conflict, Corrupt, NotFound, TooLarge
+from store.errors import AlreadyExists, BeingDeleted, Conflict, NotFound
 from store.notes import Gone, Written
+from store.rows import AnyResource, resource_of, row_of, status_text
 from store.statements import prepared
 from store.tables import effects as effects_table
 from store.tables import resources as table
 from store.tx import Tx
-
-MAX_DOCUMENT = 1024 * 1024
-Any_ = Resource[Any, Any]
 
 _by_ref = prepared(
     select(table).where(
@@ -48,16 +43,16 @@ _has_open_effects = prepared(
 )
 
 
-def find(tx: Tx, ref: Ref) -> Any_ | None:
+def find(tx: Tx, ref: Ref) -> AnyResource | None:
     row = tx.execute(_by_ref, {"k": ref.kind, "p": ref.project, "n": ref.name}).first()
-    return None if row is None else _read(row)
+    return None if row is None else resource_of(row)
 
 
 def stands(tx: Tx, ref: Ref) -> bool:
     return tx.execute(_by_ref, {"k": ref.kind, "p": ref.project, "n": ref.name}).first() is not None
 
 
-def get(tx: Tx, ref: Ref) -> Any_:
+def get(tx: Tx, ref: Ref) -> AnyResource:
     """Raises NotFound."""
     found = find(tx, ref)
     if found is None:
@@ -65,24 +60,24 @@ def get(tx: Tx, ref: Ref) -> Any_:
     return found
 
 
-def by_uid(tx: Tx, uid: str) -> Any_ | None:
+def by_uid(tx: Tx, uid: str) -> AnyResource | None:
     row = tx.execute(_by_uid, {"u": uid}).first()
-    return None if row is None else _read(row)
+    return None if row is None else resource_of(row)
 
 
-def list_all(tx: Tx, kind: str, project: str | None = None) -> tuple[Any_, ...]:
+def list_all(tx: Tx, kind: str, project: str | None = None) -> tuple[AnyResource, ...]:
     """All of a kind by project and name; of one project, or of all for None."""
     rows = tx.execute(_all_of, {"k": kind}) if project is None else tx.execute(_all_in, {"k": kind, "p": project})
-    return tuple(map(_read, rows))
+    return tuple(map(resource_of, rows))
 
 
-def owned(tx: Tx, uid: str) -> tuple[Any_, ...]:
-    return tuple(map(_read, tx.execute(_owned, {"o": uid})))
+def owned(tx: Tx, uid: str) -> tuple[AnyResource, ...]:
+    return tuple(map(resource_of, tx.execute(_owned, {"o": uid})))
 
 
-def labelled(tx: Tx, kind: str, key: str, value: str, project: str | None = None) -> tuple[Any_, ...]:
+def labelled(tx: Tx, kind: str, key: str, value: str, project: str | None = None) -> tuple[AnyResource, ...]:
     """Resources of a kind that carry a label, by name."""
-    rows = map(_read, tx.execute(labels.carriers(table), {"k": kind, "l": key, "v": value}))
+    rows = map(resource_of, tx.execute(labels.carriers(table), {"k": kind, "l": key, "v": value}))
     return tuple(r for r in rows if project is None or r.project == project)
 
 
@@ -95,7 +90,7 @@ def create(
     annotations: Mapping[str, str] | None = None,
     finalizers: tuple[str, ...] = (),
     owner: str | None = None,
-) -> Any_:
+) -> AnyResource:
     """A new resource, generation 1, and its key woken. Raises AlreadyExists."""
     if find(tx, ref) is not None:
         raise AlreadyExists(ref)
@@ -119,7 +114,7 @@ def create(
     tx.write(
         _insert,
         {
-            **_row(made),
+            **row_of(made),
             "uid": made.uid,
             "kind": ref.kind,
             "project": ref.project,
@@ -137,12 +132,12 @@ def create(
 
 def replace(
     tx: Tx,
-    resource: Any_,
+    resource: AnyResource,
     *,
     document: Document | None = None,
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
-) -> Any_:
+) -> AnyResource:
     """Write what differs; nothing differing writes nothing and returns the resource as it is.
 
     A changed document raises the generation and wakes the key. Raises Conflict, and BeingDeleted for a changed
@@ -167,7 +162,9 @@ def replace(
     return stored
 
 
-def replace_status(tx: Tx, resource: Any_, status: Status, *, finalizers: tuple[str, ...] | None = None) -> Any_:
+def replace_status(
+    tx: Tx, resource: AnyResource, status: Status, *, finalizers: tuple[str, ...] | None = None
+) -> AnyResource:
     """Compare-and-swap of the status; byte-identical ones are not written. Conditions are merged and stamped here."""
     stamped = status.model_copy(
         update={
@@ -178,7 +175,7 @@ def replace_status(tx: Tx, resource: Any_, status: Status, *, finalizers: tuple[
         }
     )
     new = with_(resource, status=stamped, finalizers=resource.finalizers if finalizers is None else finalizers)
-    if new.finalizers == resource.finalizers and _status(new) == _status(resource):
+    if new.finalizers == resource.finalizers and status_text(new) == status_text(resource):
         check(tx, resource)
         return resource
     stored = _write(tx, resource, new)
@@ -189,7 +186,7 @@ def replace_status(tx: Tx, resource: Any_, status: Status, *, finalizers: tuple[
     return stored
 
 
-def request_deletion(tx: Tx, resource: Any_) -> Any_ | None:
+def request_deletion(tx: Tx, resource: AnyResource) -> AnyResource | None:
     """Set the timestamp once and wake the key; None when it went at once, having no finalizer, child or open effect."""
     if resource.deletion_timestamp is not None:
         return resource
@@ -200,12 +197,12 @@ def request_deletion(tx: Tx, resource: Any_) -> Any_ | None:
     return stored
 
 
-def revive(tx: Tx, resource: Any_, document: Document) -> Any_:
+def revive(tx: Tx, resource: AnyResource, document: Document) -> AnyResource:
     """Take a deletion back with a changed document (bundles only)."""
     return replace(tx, _write(tx, resource, with_(resource, deletion_timestamp=None)), document=document)
 
 
-def remove_if_free(tx: Tx, resource: Any_) -> bool:
+def remove_if_free(tx: Tx, resource: AnyResource) -> bool:
     """Remove a resource under deletion without finalizer, child or open effect, and by the same rule its owner."""
     if resource.deletion_timestamp is None or resource.finalizers:
         return False
@@ -226,18 +223,18 @@ def remove_if_free(tx: Tx, resource: Any_) -> bool:
     return True
 
 
-def check(tx: Tx, resource: Any_) -> None:
+def check(tx: Tx, resource: AnyResource) -> None:
     """Raises Conflict when the resource has moved since it was read."""
     found = tx.execute(select(table.c.resource_version).where(table.c.uid == resource.uid)).scalar_one_or_none()
     if found != resource.resource_version:
         raise Conflict(resource.ref, resource.resource_version, found or 0)
 
 
-def _write(tx: Tx, old: Any_, new: Any_) -> Any_:
+def _write(tx: Tx, old: AnyResource, new: AnyResource) -> AnyResource:
     check(tx, old)
     revision = changes.append(tx, "MODIFIED", new.ref, new.uid, to_wire(new))
     stored = with_(new, resource_version=revision)
-    tx.write(_update, {**_row(stored), "b_uid": old.uid, "b_version": old.resource_version})
+    tx.write(_update, {**row_of(stored), "b_uid": old.uid, "b_version": old.resource_version})
     _relabel(tx, stored, old.labels)
     if stored.generation != old.generation:
         consequences.written(tx, stored)
@@ -245,60 +242,6 @@ def _write(tx: Tx, old: Any_, new: Any_) -> Any_:
     return stored
 
 
-def _relabel(tx: Tx, resource: Any_, before: Mapping[str, str]) -> None:
+def _relabel(tx: Tx, resource: AnyResource, before: Mapping[str, str]) -> None:
     if dict(resource.labels) != dict(before):
         labels.replace(tx, resource.uid, resource.ref.kind, resource.labels)
-
-
-def _status(resource: Any_) -> str:
-    return canonical(status_document(resource.status))
-
-
-def _row(resource: Any_) -> dict[str, Any]:
-    row = {
-        "generation": resource.generation,
-        "resource_version": resource.resource_version,
-        "spec": _bounded("spec", canonical(resource.document)),
-        "status": _bounded("status", _status(resource)),
-        "labels": canonical(dict(resource.labels)),
-        "annotations": canonical(dict(resource.annotations)),
-        "finalizers": canonical(list(resource.finalizers)),
-        "deletion_timestamp": resource.deletion_timestamp,
-    }
-    return {**row, "checksum": _checksum(row)}
-
-
-def _bounded(what: str, text: str) -> str:
-    length = len(text.encode())
-    if length > MAX_DOCUMENT:
-        raise TooLarge(what, length, MAX_DOCUMENT)
-    return text
-
-
-def _checksum(row: Mapping[Any, Any]) -> int:
-    parts = ("spec", "status", "labels", "annotations", "finalizers")
-    return zlib.crc32("\0".join([str(row["generation"]), *(row[part] for part in parts)]).encode())
-
-
-def _read(row: Row[Any]) -> Any_:
-    values = row._mapping
-    ref = Ref(row.kind, row.name, row.project)
-    if _checksum(values) != row.checksum:
-        raise Corrupt(ref)
-    kind = BY_NAME[row.kind]
-    document = json.loads(row.spec)
-    return kind.resource(
-        ref=ref,
-        uid=row.uid,
-        generation=row.generation,
-        resource_version=row.resource_version,
-        spec=kind.spec.model_validate(document),
-        status=kind.status.model_validate_json(row.status),
-        document=document,
-        labels=json.loads(row.labels),
-        annotations=json.loads(row.annotations),
-        finalizers=tuple(json.loads(row.finalizers)),
-        owner=row.owner,
-        created_at=row.created_at,
-        deletion_timestamp=row.deletion_timestamp,
-    )

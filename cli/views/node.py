@@ -29,7 +29,7 @@ def stops(node: Document) -> list[str]:
     found = []
     for block in status(node).get("noSchedule") or ():
         reason = str(block.get("reason", "")).lower()
-        by = block.get("by") or (spec(node).get("cordonReason") if reason == "cordoned" else "")
+        by = spec(node).get("cordonReason") if block.get("by") == "spec" else block.get("by")
         found.append(f"{reason} ({by})" if by else reason)
     return found
 

@@ -142,11 +142,23 @@ def tail(served, text, attempt=1):
     served.store.write(write)
 
 
+def instance(served, attempt, state):
+    """What the agent last told of an attempt."""
+
+    def write(tx):
+        uid = resources.get(tx, JOB).uid
+        nodes.put_instance(tx, Instance(uid, f"i{attempt}", "primary", "n", attempt, state, at=tx.now))
+
+    served.store.write(write)
+
+
 def test_logs_of_this_attempt_and_of_the_one_before(served):
     path = f"{API}/{JOBS}/ch-1.primary.web/log"
     assert served.client.get(path).text == ""
     tail(served, b"first\n", 1)
     tail(served, b"second \xff\n", 2)
+    instance(served, 1, "exited")
+    instance(served, 2, "running")
     assert served.client.get(path).content == b"second \xff\n"
     assert served.client.get(path, params={"previous": "true"}).content == b"first\n"
     assert served.client.get(path, params={"tailBytes": "3"}).content == b" \xff\n"
