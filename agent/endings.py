@@ -1,6 +1,6 @@
-"""Why an instance ended, in the words that people read behind its exit code. An end of its own needs none.
+"""Why an instance ended, in the words that people read behind its exit code.
 
-Standard library only: the shim runs with nothing else at hand.
+An end of its own needs none. Standard library only: the shim runs with nothing else at hand.
 """
 
 from __future__ import annotations

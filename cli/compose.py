@@ -139,7 +139,10 @@ def _first_pool(tx: Tx) -> None:
 
 
 def _unix_socket(path: Path) -> socket.socket:
-    """Bound under a mask of its own: only its owner may connect. The folder's lock is held, so a file there is stale."""
+    """Bound under a mask of its own: only its owner may connect.
+
+    The folder's lock is held, so a file there is stale.
+    """
     path.unlink(missing_ok=True)
     made = socket.socket(socket.AF_UNIX)
     before = os.umask(0o177)

@@ -38,8 +38,9 @@ class Expectation(NamedTuple):
     def met(self, item: dict[str, Any]) -> bool:
         generation = item["metadata"]["generation"]
         found = next((c for c in item["status"].get("conditions", ()) if c["type"] == self.type), None)
-        current = found is not None and found["observedGeneration"] == generation
-        return bool(current and found["status"] == self.status and self.reason in ("", found["reason"]))
+        if found is None or found["observedGeneration"] != generation:
+            return False
+        return bool(found["status"] == self.status and self.reason in ("", found["reason"]))
 
     def __str__(self) -> str:
         return f"{self.type}={self.status}" + (f"/{self.reason}" if self.reason else "")
@@ -131,7 +132,7 @@ def _line(session: Session, item: dict[str, Any]) -> str:
     """How one example stands, in a line."""
     name = item["metadata"]["name"]
     jobs = [job for job in _jobs(session) if job["metadata"]["labels"].get("rmctl/bundle") == name]
-    ready = next((c for c in item["status"]["conditions"] if c["type"] == "Ready"), {})
+    ready: dict[str, Any] = next((c for c in item["status"]["conditions"] if c["type"] == "Ready"), {})
     if ready.get("reason") == "Dormant":
         return f"{name:<11}dormant until you start it"
     if ready.get("status") != "True":

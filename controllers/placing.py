@@ -17,7 +17,6 @@ from placement import (
     ranking_from,
 )
 from placement.request import SparePreference
-
 from resources.job import JobSpec
 from resources.names import JobKey
 from resources.pool import InstanceShape, PoolSpec, Tier

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import json
-import zlib
 from collections.abc import Mapping
 from dataclasses import replace as with_
 from typing import Any
 
-from sqlalchemy import Row, bindparam, delete, exists, insert, select, update
+from sqlalchemy import bindparam, delete, exists, insert, select, update
 
 from resources import conditions
 from resources.canonical import Document, canonical
 from resources.reference import Ref
 from resources.registry import BY_NAME
 from resources.resource import Resource, Status
-from resources.wire import status_document, to_wire
-from store import changes, consequences, labels, queue
-from store.errors import AlreadyExists, BeingDeleted, Conflict, Corrupt, NotFound, TooLarge
+from resources.wire import to_wire
+from store import changes, consequences, labels, queue, resource_rows
+from store.errors import AlreadyExists, BeingDeleted, Conflict, NotFound
 from store.notes import Gone, Written
 from store.statements import prepared
 from store.tables import effects as effects_table
 from store.tables import resources as table
 from store.tx import Tx
 
-MAX_DOCUMENT = 1024 * 1024
 Any_ = Resource[Any, Any]
 
 _by_ref = prepared(
@@ -50,7 +47,7 @@ _has_open_effects = prepared(
 
 def find(tx: Tx, ref: Ref) -> Any_ | None:
     row = tx.execute(_by_ref, {"k": ref.kind, "p": ref.project, "n": ref.name}).first()
-    return None if row is None else _read(row)
+    return None if row is None else resource_rows.read(row)
 
 
 def stands(tx: Tx, ref: Ref) -> bool:
@@ -67,22 +64,22 @@ def get(tx: Tx, ref: Ref) -> Any_:
 
 def by_uid(tx: Tx, uid: str) -> Any_ | None:
     row = tx.execute(_by_uid, {"u": uid}).first()
-    return None if row is None else _read(row)
+    return None if row is None else resource_rows.read(row)
 
 
 def list_all(tx: Tx, kind: str, project: str | None = None) -> tuple[Any_, ...]:
     """All of a kind by project and name; of one project, or of all for None."""
     rows = tx.execute(_all_of, {"k": kind}) if project is None else tx.execute(_all_in, {"k": kind, "p": project})
-    return tuple(map(_read, rows))
+    return tuple(map(resource_rows.read, rows))
 
 
 def owned(tx: Tx, uid: str) -> tuple[Any_, ...]:
-    return tuple(map(_read, tx.execute(_owned, {"o": uid})))
+    return tuple(map(resource_rows.read, tx.execute(_owned, {"o": uid})))
 
 
 def labelled(tx: Tx, kind: str, key: str, value: str, project: str | None = None) -> tuple[Any_, ...]:
     """Resources of a kind that carry a label, by name."""
-    rows = map(_read, tx.execute(labels.carriers(table), {"k": kind, "l": key, "v": value}))
+    rows = map(resource_rows.read, tx.execute(labels.carriers(table), {"k": kind, "l": key, "v": value}))
     return tuple(r for r in rows if project is None or r.project == project)
 
 
@@ -119,7 +116,7 @@ def create(
     tx.write(
         _insert,
         {
-            **_row(made),
+            **resource_rows.written(made),
             "uid": made.uid,
             "kind": ref.kind,
             "project": ref.project,
@@ -178,7 +175,7 @@ def replace_status(tx: Tx, resource: Any_, status: Status, *, finalizers: tuple[
         }
     )
     new = with_(resource, status=stamped, finalizers=resource.finalizers if finalizers is None else finalizers)
-    if new.finalizers == resource.finalizers and _status(new) == _status(resource):
+    if new.finalizers == resource.finalizers and resource_rows.status_text(new) == resource_rows.status_text(resource):
         check(tx, resource)
         return resource
     stored = _write(tx, resource, new)
@@ -237,7 +234,7 @@ def _write(tx: Tx, old: Any_, new: Any_) -> Any_:
     check(tx, old)
     revision = changes.append(tx, "MODIFIED", new.ref, new.uid, to_wire(new))
     stored = with_(new, resource_version=revision)
-    tx.write(_update, {**_row(stored), "b_uid": old.uid, "b_version": old.resource_version})
+    tx.write(_update, {**resource_rows.written(stored), "b_uid": old.uid, "b_version": old.resource_version})
     _relabel(tx, stored, old.labels)
     if stored.generation != old.generation:
         consequences.written(tx, stored)
@@ -248,57 +245,3 @@ def _write(tx: Tx, old: Any_, new: Any_) -> Any_:
 def _relabel(tx: Tx, resource: Any_, before: Mapping[str, str]) -> None:
     if dict(resource.labels) != dict(before):
         labels.replace(tx, resource.uid, resource.ref.kind, resource.labels)
-
-
-def _status(resource: Any_) -> str:
-    return canonical(status_document(resource.status))
-
-
-def _row(resource: Any_) -> dict[str, Any]:
-    row = {
-        "generation": resource.generation,
-        "resource_version": resource.resource_version,
-        "spec": _bounded("spec", canonical(resource.document)),
-        "status": _bounded("status", _status(resource)),
-        "labels": canonical(dict(resource.labels)),
-        "annotations": canonical(dict(resource.annotations)),
-        "finalizers": canonical(list(resource.finalizers)),
-        "deletion_timestamp": resource.deletion_timestamp,
-    }
-    return {**row, "checksum": _checksum(row)}
-
-
-def _bounded(what: str, text: str) -> str:
-    length = len(text.encode())
-    if length > MAX_DOCUMENT:
-        raise TooLarge(what, length, MAX_DOCUMENT)
-    return text
-
-
-def _checksum(row: Mapping[Any, Any]) -> int:
-    parts = ("spec", "status", "labels", "annotations", "finalizers")
-    return zlib.crc32("\0".join([str(row["generation"]), *(row[part] for part in parts)]).encode())
-
-
-def _read(row: Row[Any]) -> Any_:
-    values = row._mapping
-    ref = Ref(row.kind, row.name, row.project)
-    if _checksum(values) != row.checksum:
-        raise Corrupt(ref)
-    kind = BY_NAME[row.kind]
-    document = json.loads(row.spec)
-    return kind.resource(
-        ref=ref,
-        uid=row.uid,
-        generation=row.generation,
-        resource_version=row.resource_version,
-        spec=kind.spec.model_validate(document),
-        status=kind.status.model_validate_json(row.status),
-        document=document,
-        labels=json.loads(row.labels),
-        annotations=json.loads(row.annotations),
-        finalizers=tuple(json.loads(row.finalizers)),
-        owner=row.owner,
-        created_at=row.created_at,
-        deletion_timestamp=row.deletion_timestamp,
-    )

@@ -87,7 +87,11 @@ class Statement:
             keys = None if self.element.is_select else list(given)  # type: ignore[attr-defined]
             compiled = self.element.compile(dialect=dialect, column_keys=keys)
             assert isinstance(compiled, SQLCompiler)
-            form = self._forms[given] = (str(compiled), tuple(compiled.positiontup or ()), dict(compiled.construct_params(_check=False)))
+            form = self._forms[given] = (
+                str(compiled),
+                tuple(compiled.positiontup or ()),
+                dict(compiled.construct_params(_check=False)),
+            )
         return form
 
 

@@ -1,4 +1,4 @@
-"""A stage for the job controller: a fleet, a ledger and effects in plain dictionaries, and one job that passes run over."""
+"""A stage for the job controller: a fleet, a ledger and effects in plain dictionaries, and one job to pass over."""
 
 from __future__ import annotations
 
@@ -85,7 +85,9 @@ class Stage:
         self.fleet.put_node(replace(view, no_schedule=("unreachable",) if closed else ()))
         return self
 
-    def sibling(self, name: str, *, waits: bool = False, untried: bool = False, on: str | None = None, **spec: Any) -> Stage:
+    def sibling(
+        self, name: str, *, waits: bool = False, untried: bool = False, on: str | None = None, **spec: Any
+    ) -> Stage:
         job = a_job(name=name, uid=name, **{"jobName": name.rsplit(".", 1)[1], **spec})
         self.siblings.append(Sibling(job.ref, Mate(job.ref, job.spec), untried=untried, waits=waits))
         if on is not None:
