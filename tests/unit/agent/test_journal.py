@@ -103,7 +103,7 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, room: int):
     """What could not be written is not remembered as taken, and later lines are whole."""
     path = tmp_path / "journal"
     journal = Journal(path)
-    with a_disk_with_room_for(path, room), pytest.raises(OSError, match="No space left|File too large"):
+    with a_disk_with_room_for(path, room), pytest.raises(OSError, match=r"No space left|File too large"):
         journal.take("e1", "start", "f1", "i1")
     assert journal.find("e1") is None
     journal.take("e2", "start", "f2", "i2")
