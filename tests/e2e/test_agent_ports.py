@@ -11,7 +11,7 @@ from agent.ports import taken
 KINDS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM}
 
 
-@pytest.mark.req("F212", "F213")
+@pytest.mark.req("F213")
 @pytest.mark.parametrize("protocol", ["tcp", "udp"])
 def test_a_port_in_use_is_taken_at_its_address_and_protocol_only(protocol: str):
     with socket.socket(socket.AF_INET, KINDS[protocol]) as holder:

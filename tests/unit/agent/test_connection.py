@@ -25,7 +25,6 @@ def test_sockets_and_loopback_are_dialled(address: str, dialled: str):
     assert target(address) == dialled
 
 
-@pytest.mark.req("B87", "B88")
 @pytest.mark.parametrize(
     ("address", "words"),
     [

@@ -73,7 +73,6 @@ def test_of_the_agents_environment_only_a_few_names_are_passed_on():
     }
 
 
-@pytest.mark.req("B58")
 @pytest.mark.parametrize(
     ("fields", "secrets", "words"),
     [

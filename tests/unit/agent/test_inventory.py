@@ -18,7 +18,6 @@ def settings(tmp_path: Path, **fields: Any) -> AgentSettings:
     return AgentSettings(node="a", server="unix:/s", data=tmp_path, **fields)
 
 
-@pytest.mark.req("F405")
 def test_a_machine_is_what_it_is_unless_told_otherwise(tmp_path: Path):
     taken = take(settings(tmp_path))
     cpus = len(os.sched_getaffinity(0))

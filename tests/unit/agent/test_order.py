@@ -42,7 +42,6 @@ def test_the_jobs_of_two_projects_have_two_folders(project: str, folder: str):
     assert from_wire(start).folder_name == folder
 
 
-@pytest.mark.req("B52", "B54", "B59", "B62", "B63")
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -280,7 +280,7 @@ def test_a_heartbeat_counts_by_the_servers_clock_and_wakes_only_a_quiet_node(
     facts.hello(a_hello())
     wakes.since()
     clock.time += 5
-    facts.heartbeat("node-a")
+    facts.heartbeats(["node-a"])
     with store.read() as tx:
         known = nodes.facts(tx, "node-a")
     assert known is not None
@@ -292,7 +292,7 @@ def test_a_heartbeat_counts_by_the_servers_clock_and_wakes_only_a_quiet_node(
 
     store.write(fall_silent)
     wakes.since()
-    facts.heartbeat("node-a")
+    facts.heartbeats(["node-a"])
     assert wakes.since() == {NODE}
 
 
