@@ -375,6 +375,24 @@ def test_a_start_on_its_way_to_a_lost_node_is_withdrawn() -> None:
     assert (on.job.status.node, on.job.status.attempt) == ("node-b", 2)
 
 
+@req("F135")
+def test_a_second_loss_right_after_the_first_waits() -> None:
+    on = lost(stage("node-a", "node-b", "node-c").up())
+    on.run()
+    lost(begun(on).after(2), "node-b").run()
+    assert (on.job.status.phase, on.job.status.next_start_at) == ("backoff", on.now + 3)
+    on.after(3).run()
+    assert on.job.status.node == "node-c"
+
+
+def test_a_changed_run_counts_its_attempts_from_one() -> None:
+    on = stage().up()
+    crash(on)
+    on.spec(command=["other"]).run()
+    on.told("exited", "u-1.1.2")
+    assert [e.key for e in on.run().effects] == ["start/2/1"]
+
+
 def test_a_job_that_keeps_failing_waits_also_after_a_loss() -> None:
     on = stage().up()
     crash(on)
