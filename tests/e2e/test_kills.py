@@ -1,4 +1,4 @@
-"""kill -9 of everything there is, each in turn and all at once: what was asked for is back, and nothing is there twice."""
+"""kill -9 of everything there is, in turn and all at once: what was asked for is back, and nothing is there twice."""
 
 from __future__ import annotations
 
