@@ -70,9 +70,11 @@ class AgentFacts:
         """Server time for each; a node that was thought silent is looked at."""
         self._store.write(lambda tx: _heartbeats(tx, beating, frozenset(self._quiet)))
 
-    def report(self, node: str, seq: int, instance: Instance) -> None:
-        """A number that was stored before is ignored."""
-        self._store.write(lambda tx: _report(tx, node, seq, instance))
+    def report(self, node: str, seq: int, instance: Instance) -> bool:
+        """A number that was stored before is ignored. False when the instance must not live on: nothing is claimed for
+        it here.
+        """
+        return self._store.write(lambda tx: _report(tx, node, seq, instance))
 
     def log_tail(self, node: str, tail: LogTail) -> None:
         self._store.write(
@@ -189,8 +191,9 @@ def _whole_truth(tx: Tx, hello: Hello, gone: str) -> tuple[str, ...]:
         ours = _theirs(tx, hello.node, instance.uid, instance.id)
         if ours:
             _put_newer(tx, instance, stored.get((instance.uid, instance.id)))
-        if instance.alive and (not ours or _replaced(tx, instance)):
+        if instance.alive and not (ours and _wanted(tx, instance)):
             superseded.append(instance.id)
+            _wake_job(tx, instance.uid)
     return tuple(superseded)
 
 
@@ -202,13 +205,17 @@ def _theirs(tx: Tx, node: str, uid: str, instance: str) -> bool:
     return any(allocation.node == node for allocation in ledger.list_allocations(tx, uid=uid))
 
 
-def _replaced(tx: Tx, instance: Instance) -> bool:
-    """Its job has another instance now, and is not being moved."""
+def _wanted(tx: Tx, instance: Instance) -> bool:
+    """Whether room is claimed for it here, and its job has no other instance now unless it is being moved."""
     job = resources.by_uid(tx, instance.uid)
-    if not isinstance(job, Job):
-        return True
-    status = job.status
-    return status.migration is None and status.instance_id is not None and status.instance_id != instance.id
+    if not isinstance(job, Job) or job.status.migration is not None:
+        return isinstance(job, Job)
+    return _claimed(tx, instance) and job.status.instance_id in (None, instance.id)
+
+
+def _claimed(tx: Tx, instance: Instance) -> bool:
+    claims = ledger.list_allocations(tx, uid=instance.uid)
+    return any(claim.instance == instance.id and claim.node == instance.node for claim in claims)
 
 
 def _put_newer(tx: Tx, instance: Instance, known: Instance | None) -> None:
@@ -221,20 +228,26 @@ def _put_newer(tx: Tx, instance: Instance, known: Instance | None) -> None:
 
 def _put(tx: Tx, instance: Instance) -> None:
     nodes.put_instance(tx, instance)
-    job = resources.by_uid(tx, instance.uid)
-    if job is not None:
-        queue.enqueue(tx, job.ref)
+    _wake_job(tx, instance.uid)
     queue.enqueue(tx, Ref("node", instance.node))
 
 
-def _report(tx: Tx, node: str, seq: int, instance: Instance) -> None:
+def _wake_job(tx: Tx, uid: str) -> None:
+    job = resources.by_uid(tx, uid)
+    if job is not None:
+        queue.enqueue(tx, job.ref)
+
+
+def _report(tx: Tx, node: str, seq: int, instance: Instance) -> bool:
     facts = nodes.facts(tx, node)
     if facts is None or seq <= facts.report_seq:
-        return
-    if _theirs(tx, node, instance.uid, instance.id):
+        return True
+    ours = _theirs(tx, node, instance.uid, instance.id)
+    if ours:
         known = next((i for i in nodes.list_instances(tx, uid=instance.uid) if i.id == instance.id), None)
         _put_newer(tx, instance, known)
     nodes.set_report_seq(tx, node, seq)
+    return not instance.alive or (ours and _claimed(tx, instance))
 
 
 def _heartbeats(tx: Tx, beating: Sequence[str], quiet: frozenset[str]) -> None:

@@ -106,6 +106,11 @@ def answer_of(message: wire.Result, ref: str) -> Answer:
     raise Malformed(f"result.outcome: {message.outcome} is not an outcome")
 
 
+def an_end_of(instance: str) -> StopJob:
+    """For an instance that must not live on and that no job stops any more. Asking twice is fine."""
+    return StopJob(f"stray:{instance}", "stray", instance)
+
+
 def command_to_wire(command: Command) -> wire.Command:
     message = wire.Command(effect_id=command.effect, fingerprint=command.fingerprint)
     match command:

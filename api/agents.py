@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
@@ -19,12 +20,23 @@ from grpc import aio
 
 from api.agent_beats import Beats
 from api.agent_facts import AgentFacts, NotAllowed, NotKnown, Welcomed
-from api.agent_wire import Hello, Malformed, answer_of, command_to_wire, hello_of, report_of, tail_of, up_of
+from api.agent_wire import (
+    Hello,
+    Malformed,
+    an_end_of,
+    answer_of,
+    command_to_wire,
+    hello_of,
+    report_of,
+    tail_of,
+    up_of,
+)
 from api.proto import agent_pb2 as wire
 from controllers.providers.agent_commands import Command
 from controllers.providers.agents import Connections
 from store.store import Store
 
+T = TypeVar("T")
 SERVICE = "rmctl.agent.v1.Agents"
 MESSAGE_BYTES = 4 * 1024 * 1024
 METADATA_BYTES = 16 * 1024
@@ -212,8 +224,10 @@ class AgentDoor:
                 stream.put(wire.Down(ack=wire.Ack(heartbeat=up.heartbeat.seq)))
             case "report":
                 seq, instance = report_of(up.report, node, self._now())
-                await self._write(self._facts.report, node, seq, instance)
+                may_live = await self._write(self._facts.report, node, seq, instance)
                 stream.put(wire.Down(ack=wire.Ack(seq=seq)))
+                if not may_live:
+                    stream.deliver(an_end_of(instance.id))
             case "log_tail":
                 await self._write(self._facts.log_tail, node, tail_of(up.log_tail, self._now()))
                 stream.put(wire.Down(ack=wire.Ack(log_tail=up.log_tail.seq)))
@@ -226,8 +240,8 @@ class AgentDoor:
             case _:
                 log.info("notice", node=node, kind=up.notice.kind)
 
-    async def _write(self, write: Callable[..., None], *values: object) -> None:
-        await to_thread.run_sync(write, *values, limiter=self._limiter)
+    async def _write(self, write: Callable[..., T], *values: object) -> T:
+        return await to_thread.run_sync(write, *values, limiter=self._limiter)
 
 
 async def _send(stream: _Stream, context: Context) -> None:

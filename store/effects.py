@@ -15,7 +15,7 @@ from resources.reference import Ref
 from resources.resource import Resource
 from store.errors import ClaimLost, EffectMismatch
 from store.notes import EffectDue
-from store.queue import hashed
+from store.queue import enqueue, hashed
 from store.statements import prepared
 from store.tables import effects as table
 from store.tx import Tx
@@ -210,7 +210,10 @@ def cancel(tx: Tx, claim: EffectClaim) -> EffectRecord:
 
 
 def unwant(tx: Tx, uid: str, key: str) -> None:
-    """An effect is no longer wanted: one never tried is rejected at once, one tried is observed first."""
+    """An effect is no longer wanted: one never tried is rejected at once, one tried is observed first.
+
+    Its owner is woken by what becomes of it, here as by an answer.
+    """
     found = find(tx, uid, key)
     if found is None or found.final:
         return
@@ -218,6 +221,7 @@ def unwant(tx: Tx, uid: str, key: str) -> None:
         values: dict[str, Any] = {"cancelled": 1, "available_at": tx.now}
     else:
         values = {"cancelled": 1, "state": "rejected", "code": "cancelled", "error": UNWANTED, "completed_at": tx.now}
+        enqueue(tx, found.owner)
     tx.write(_unwant, {"b_uid": uid, "b_key": key, **values})
     tx.note(EffectDue(found.provider, tx.now))
 

@@ -37,6 +37,7 @@ _update = prepared(
     update(table).where(table.c.uid == bindparam("b_uid"), table.c.resource_version == bindparam("b_version"))
 )
 _delete = prepared(delete(table).where(table.c.uid == bindparam("u")))
+_version = prepared(select(table.c.resource_version).where(table.c.uid == bindparam("u")))
 _has_children = prepared(select(exists().where(table.c.owner == bindparam("o"))))
 _has_open_effects = prepared(
     select(exists().where(effects_table.c.uid == bindparam("u"), effects_table.c.completed_at.is_(None)))
@@ -225,7 +226,7 @@ def remove_if_free(tx: Tx, resource: AnyResource) -> bool:
 
 def check(tx: Tx, resource: AnyResource) -> None:
     """Raises Conflict when the resource has moved since it was read."""
-    found = tx.execute(select(table.c.resource_version).where(table.c.uid == resource.uid)).scalar_one_or_none()
+    found = tx.execute(_version, {"u": resource.uid}).scalar_one_or_none()
     if found != resource.resource_version:
         raise Conflict(resource.ref, resource.resource_version, found or 0)
 
