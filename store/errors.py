@@ -88,6 +88,10 @@ class Refused(StoreError):
     """The data folder cannot be used: held by another server, on a network file system, of a newer schema."""
 
 
-class Full(StoreError):
+class Failed(StoreError):
+    """The database could not write: nothing is stored, and the same write may work later."""
+
+
+class Full(Failed):
     def __init__(self) -> None:
         super().__init__("disk full")

@@ -37,6 +37,7 @@ _update = prepared(
     update(table).where(table.c.uid == bindparam("b_uid"), table.c.resource_version == bindparam("b_version"))
 )
 _delete = prepared(delete(table).where(table.c.uid == bindparam("u")))
+_carriers = prepared(labels.carriers(table))
 _version = prepared(select(table.c.resource_version).where(table.c.uid == bindparam("u")))
 _has_children = prepared(select(exists().where(table.c.owner == bindparam("o"))))
 _has_open_effects = prepared(
@@ -78,7 +79,7 @@ def owned(tx: Tx, uid: str) -> tuple[AnyResource, ...]:
 
 def labelled(tx: Tx, kind: str, key: str, value: str, project: str | None = None) -> tuple[AnyResource, ...]:
     """Resources of a kind that carry a label, by name."""
-    rows = map(resource_of, tx.execute(labels.carriers(table), {"k": kind, "l": key, "v": value}))
+    rows = map(resource_of, tx.execute(_carriers, {"k": kind, "l": key, "v": value}))
     return tuple(r for r in rows if project is None or r.project == project)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import zlib
 from collections.abc import Mapping
@@ -10,11 +11,12 @@ from typing import Any
 from resources.canonical import canonical
 from resources.reference import Ref
 from resources.registry import BY_NAME
-from resources.resource import Resource
+from resources.resource import Resource, Spec, Status
 from resources.wire import status_document
 from store.errors import Corrupt, TooLarge
 
 MAX_DOCUMENT = 1024 * 1024
+PARSED = 4096
 AnyResource = Resource[Any, Any]
 
 
@@ -55,15 +57,14 @@ def resource_of(row: Any) -> AnyResource:
     if _checksum(values) != row.checksum:
         raise Corrupt(ref)
     kind = BY_NAME[row.kind]
-    document = json.loads(row.spec)
     return kind.resource(
         ref=ref,
         uid=row.uid,
         generation=row.generation,
         resource_version=row.resource_version,
-        spec=kind.spec.model_validate(document),
-        status=kind.status.model_validate_json(row.status),
-        document=document,
+        spec=_spec(kind.spec, row.spec),
+        status=_status(kind.status, row.status),
+        document=json.loads(row.spec),
         labels=json.loads(row.labels),
         annotations=json.loads(row.annotations),
         finalizers=tuple(json.loads(row.finalizers)),
@@ -71,3 +72,14 @@ def resource_of(row: Any) -> AnyResource:
         created_at=row.created_at,
         deletion_timestamp=row.deletion_timestamp,
     )
+
+
+@functools.lru_cache(PARSED)
+def _spec(model: type[Spec], text: str) -> Spec:
+    """Specs and statuses are frozen, so equal texts may share one; most reads find what was read before."""
+    return model.model_validate(json.loads(text))
+
+
+@functools.lru_cache(PARSED)
+def _status(model: type[Status], text: str) -> Status:
+    return model.model_validate_json(text)

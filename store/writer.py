@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from store.environment import Environment, Signal
-from store.errors import Full, StoreError, WriteInsideWrite
+from store.errors import Failed, Full, StoreError, WriteInsideWrite
 from store.tx import Tx
 
 T = TypeVar("T")
@@ -171,10 +171,10 @@ def _in_transaction(connection: Connection) -> bool:
 
 
 def _named(error: BaseException) -> BaseException:
-    """SQLite's "database or disk is full" under its own name."""
+    """What SQLite could not do under the store's own names, a full disk apart."""
     cause = getattr(error, "orig", error)
-    if isinstance(cause, sqlite3.OperationalError) and "full" in str(cause):
-        full = Full()
-        full.__cause__ = error
-        return full
-    return error
+    if not isinstance(cause, sqlite3.OperationalError):
+        return error
+    named = Full() if "full" in str(cause) else Failed(str(cause))
+    named.__cause__ = error
+    return named

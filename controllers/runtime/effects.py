@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from typing import Any
 
 import structlog
 
 from controllers.runtime.driver import EffectDriver
 from controllers.runtime.fleet import Fleet
+from controllers.runtime.patience import Patience
 from controllers.runtime.reader import SnapshotReader
 from resources.effect import Absent, Answer, Applied, EffectRecord, Observation, Rejected, Unknown
 from resources.event import Event
 from store import effects, events, queue, resources
 from store.effects import EffectClaim
 from store.environment import Environment
-from store.errors import ClaimLost
+from store.errors import ClaimLost, Failed
 from store.notes import EffectDue
 from store.store import Store, notes_of
 from store.tx import Tx
@@ -40,6 +42,7 @@ class EffectWorkers:
         dry: bool = False,
     ) -> None:
         self._store = store
+        self._patience = Patience(store, environment)
         self._fleet = fleet
         self._environment = environment
         self._driver = driver
@@ -69,6 +72,7 @@ class EffectWorkers:
     def stop(self, timeout: float = 5.0) -> None:
         """Calls that answer in time get their receipt; the rest stays pending and is observed by the next owner."""
         self._stopping = True
+        self._patience.stop()
         self._due.set()
         for signal in self._handed:
             signal.set()
@@ -80,7 +84,10 @@ class EffectWorkers:
             self._due.clear()
             wait = IDLE_SECONDS
             if self._idle:
-                claims, next_due = self._store.write(self._take)
+                try:
+                    claims, next_due = self._patience.write(self._take)
+                except Failed:
+                    return
                 for claim in claims:
                     self._ready.append(claim)
                     self._handed[self._idle.popleft()].set()
@@ -117,12 +124,13 @@ class EffectWorkers:
         began = self._environment.monotonic()
         try:
             answer, recovered = self._attempt(claim)
-            self._store.write(lambda tx: self._receipt(tx, claim, answer, recovered=recovered))
-        except ClaimLost:
+            self._patience.write(lambda tx: self._receipt(tx, claim, answer, recovered=recovered))
+        except (ClaimLost, Failed):
             return
         except ObserveFailed as failed:
             text = str(failed)
-            self._store.write(lambda tx: self._unobserved(tx, claim, text))
+            with suppress(ClaimLost, Failed):
+                self._patience.write(lambda tx: self._unobserved(tx, claim, text))
             return
         log.info(
             "effect",

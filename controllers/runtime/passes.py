@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any
@@ -15,12 +15,13 @@ from controllers.runtime.commit import commit
 from controllers.runtime.controller import Controller
 from controllers.runtime.decision import Decision, Facts
 from controllers.runtime.fleet import Fleet
+from controllers.runtime.patience import Patience
 from controllers.runtime.reader import SnapshotReader
 from resources.event import Event
 from resources.resource import Resource
 from store import events, queue, resources
 from store.environment import Environment
-from store.errors import ClaimLost, Conflict, Short
+from store.errors import ClaimLost, Conflict, Failed, Short
 from store.notes import Woken
 from store.queue import Claim
 from store.store import Store, notes_of
@@ -51,6 +52,7 @@ class Passes:
         started_at: float,
     ) -> None:
         self._store = store
+        self._patience = Patience(store, environment)
         self._fleet = fleet
         self._environment = environment
         self._controllers = controllers
@@ -76,6 +78,7 @@ class Passes:
     def stop(self, timeout: float = 5.0) -> None:
         """No more claims; passes under way get `timeout` seconds each, and what was not begun is released."""
         self._stopping = True
+        self._patience.stop()
         self._due.set()
         for signal in self._handed:
             signal.set()
@@ -87,7 +90,10 @@ class Passes:
             self._due.clear()
             wait = IDLE_SECONDS
             if self._idle:
-                claims, next_due = self._store.write(self._take)
+                try:
+                    claims, next_due = self._patience.write(self._take)
+                except Failed:
+                    return
                 for claim in claims:
                     self._ready.append(claim)
                     self._handed[self._idle.popleft()].set()
@@ -125,7 +131,7 @@ class Passes:
             self._due.set()
 
     def _release(self, claim: Claim) -> None:
-        with suppress(ClaimLost):
+        with suppress(ClaimLost, Failed):
             self._store.write(lambda tx: queue.release(tx, claim))
 
     def run(self, claim: Claim) -> None:
@@ -201,22 +207,23 @@ class Passes:
             if claim.conflicts >= queue.RERUNS:
                 _tell(tx, claim, Event("ReconcileConflict", str(conflict), "Warning"))
 
-        try:
-            self._store.write(rerun)
-        except ClaimLost:
-            return "claim lost"
-        return "conflict"
+        return self._told(rerun, "conflict")
 
     def _fail(self, claim: Claim, error: Exception) -> str:
         def fail(tx: Tx) -> None:
             queue.fail(tx, claim, self._backoff(claim.errors + 1))
             _tell(tx, claim, Event("ReconcileFailed", f"{type(error).__name__}: {error}"[:1024], "Warning"))
 
+        return self._told(fail, "failed")
+
+    def _told(self, write: Callable[[Tx], None], outcome: str) -> str:
         try:
-            self._store.write(fail)
+            self._patience.write(write)
         except ClaimLost:
             return "claim lost"
-        return "failed"
+        except Failed:
+            return "untold"
+        return outcome
 
 
 def _tell(tx: Tx, claim: Claim, event: Event) -> None:

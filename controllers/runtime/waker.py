@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from controllers.runtime.fleet import Fleet
+from controllers.runtime.patience import Patience
 from resources.reference import Ref
 from store import queue, resources
 from store.environment import Environment
+from store.errors import Failed
 from store.store import Store
 from store.tx import Tx
 
@@ -20,6 +24,7 @@ class Waker:
 
     def __init__(self, store: Store, fleet: Fleet, environment: Environment) -> None:
         self._store = store
+        self._patience = Patience(store, environment)
         self._fleet = fleet
         self._environment = environment
         self._work = environment.signal()
@@ -31,6 +36,7 @@ class Waker:
 
     def stop(self) -> None:
         self._stopping = True
+        self._patience.stop()
         self._work.set()
         self._task.join(5.0)
 
@@ -59,7 +65,8 @@ class Waker:
         return list(dict.fromkeys([oldest.ref, *(job.ref for job in waiting[:MOST_WOKEN])]))
 
     def _wake(self, jobs: list[Ref], touched: list[tuple[str, str]]) -> None:
-        self._store.write(lambda tx: _enqueue(tx, jobs, touched))
+        with suppress(Failed):
+            self._patience.write(lambda tx: _enqueue(tx, jobs, touched))
 
 
 def _enqueue(tx: Tx, jobs: list[Ref], touched: list[tuple[str, str]]) -> None:

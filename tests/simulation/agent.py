@@ -148,54 +148,64 @@ class SimAgent:
         scheduler, down = self.world.scheduler, session.down
         hello = self._hello()
         sent = {0: scheduler.monotonic}
-        heard = scheduler.monotonic
         session.send_up(hello)
         while not down.messages and not down.closed:
             down.bell.clear()
             if not down.bell.wait(WELCOME_SECONDS):
                 return False
-        if down.closed or not isinstance(down.messages[0], Welcomed):
+        welcome = down.messages.popleft() if down.messages else None
+        if not isinstance(welcome, Welcomed):
             return False
-        welcome = down.messages.popleft()
-        assert isinstance(welcome, Welcomed)
-        self.joined = True
-        self._fence(sent[0], welcome.fence_seconds)
-        self._acknowledged(hello.report_seq)
-        self._results.clear()
-        told = hello.report_seq
-        for instance in welcome.superseded:
-            self._stop(instance, SUPERSEDED_GRACE_SECONDS)
+        self._resume(hello, welcome, sent[0])
         self._bell = down.bell
-        self.connected_at = scheduler.monotonic
-        seq, due = 0, scheduler.monotonic
+        seq, due, told, heard = 0, scheduler.monotonic, hello.report_seq, scheduler.monotonic
         while True:
             down.bell.clear()
             while down.messages:
-                match down.messages.popleft():
-                    case Beat(seq=number):
-                        heard = scheduler.monotonic
-                        self._fence(sent.pop(number), welcome.fence_seconds)
-                    case Ack(seq=number):
-                        self._acknowledged(number)
-                    case StartJob() | StopJob() as command:
-                        self.world.watcher.sent(command)
-                        self._open += 1
-                        self.environment.spawn(f"obey-{command.effect[-9:]}", lambda c=command: self._obey(c))
+                message = down.messages.popleft()
+                if isinstance(message, Beat):
+                    heard = scheduler.monotonic
+                    self._fence(sent.pop(message.seq), welcome.fence_seconds)
+                else:
+                    self._take(message)
             if down.closed or scheduler.monotonic >= heard + MISSED_HEARTBEATS * HEARTBEAT_SECONDS:
                 return True
             if scheduler.monotonic >= due:
                 seq, due = seq + 1, scheduler.monotonic + HEARTBEAT_SECONDS
                 sent[seq] = scheduler.monotonic
                 session.send_up(Beat(seq))
-            results, self._results = self._results, []
-            for number, facts in list(self._reports.items()):
-                if number > told:
-                    told = number
-                    session.send_up((number, facts))
-            for result in results:
-                session.send_up(result)
+            told = self._tell(session, told)
             if not down.bell.is_set():
                 down.bell.wait(max(due - scheduler.monotonic, 0.01))
+
+    def _resume(self, hello: Hello, welcome: Welcomed, sent: float) -> None:
+        self.joined = True
+        self._fence(sent, welcome.fence_seconds)
+        self._acknowledged(hello.report_seq)
+        self._results.clear()
+        for instance in welcome.superseded:
+            self._stop(instance, SUPERSEDED_GRACE_SECONDS)
+        self.connected_at = self.world.scheduler.monotonic
+
+    def _take(self, message: object) -> None:
+        match message:
+            case Ack(seq=number):
+                self._acknowledged(number)
+            case StartJob() | StopJob() as command:
+                self.world.watcher.sent(command)
+                self._open += 1
+                self.environment.spawn(f"obey-{command.effect[-9:]}", lambda: self._obey(command))
+
+    def _tell(self, session: Session, told: int) -> int:
+        """Reports before the results behind them; the number of the last report that went up."""
+        results, self._results = self._results, []
+        for number, facts in list(self._reports.items()):
+            if number > told:
+                told = number
+                session.send_up((number, facts))
+        for result in results:
+            session.send_up(result)
+        return told
 
     def _fence(self, sent: float, seconds: float) -> None:
         self.machine.fence_at = max(self.machine.fence_at, sent + seconds)

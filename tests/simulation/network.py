@@ -122,5 +122,5 @@ class Session:
     def deliver(self, command: Command) -> None:
         self.send_down(command)
 
-    def close(self, reason: str) -> None:  # noqa: ARG002 - as streams are closed
+    def close(self, reason: str) -> None:
         self.leave_down()

@@ -1,4 +1,4 @@
-"""What must hold at every moment: told by the store's notes, by each start on a node, and by a look every few seconds."""
+"""What must hold at every moment: told by the store's notes, by every start, and by a look every few seconds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from controllers.jobs import ids
 from controllers.providers.agent_commands import Command, StartJob
 from resources.allocation import Allocation
 from resources.job import Job
@@ -175,7 +174,3 @@ class Watcher:
                 if since < tx.now - LATE_SECONDS:
                     state = "due" if row.expires_at is None else "claimed"
                     self._world.fail(f"{row.kind}/{row.name} has been {state} for {tx.now - since:.0f} s")
-
-
-def instance_of(allocation: Allocation) -> ids.InstanceId:
-    return ids.read(allocation.instance)
