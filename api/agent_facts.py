@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from api.agent_wire import Hello
+from api.agent_wire import Hello, an_end_of
+from controllers.providers.agent_commands import StopJob
 from placement.request import CAPABILITY_PREFIX
 from resources.facts import Instance, LogTail, NodeFacts
 from resources.job import Job
@@ -70,9 +71,9 @@ class AgentFacts:
         """Server time for each; a node that was thought silent is looked at."""
         self._store.write(lambda tx: _heartbeats(tx, beating, frozenset(self._quiet)))
 
-    def report(self, node: str, seq: int, instance: Instance) -> bool:
-        """A number that was stored before is ignored. False when the instance must not live on: nothing is claimed for
-        it here.
+    def report(self, node: str, seq: int, instance: Instance) -> StopJob | None:
+        """A number that was stored before is ignored. What must not live on, since nothing is claimed for it here, is
+        ended by the answer.
         """
         return self._store.write(lambda tx: _report(tx, node, seq, instance))
 
@@ -238,16 +239,17 @@ def _wake_job(tx: Tx, uid: str) -> None:
         queue.enqueue(tx, job.ref)
 
 
-def _report(tx: Tx, node: str, seq: int, instance: Instance) -> bool:
+def _report(tx: Tx, node: str, seq: int, instance: Instance) -> StopJob | None:
     facts = nodes.facts(tx, node)
     if facts is None or seq <= facts.report_seq:
-        return True
+        return None
     ours = _theirs(tx, node, instance.uid, instance.id)
     if ours:
         known = next((i for i in nodes.list_instances(tx, uid=instance.uid) if i.id == instance.id), None)
         _put_newer(tx, instance, known)
     nodes.set_report_seq(tx, node, seq)
-    return not instance.alive or (ours and _claimed(tx, instance))
+    may_live = not instance.alive or (ours and _claimed(tx, instance))
+    return None if may_live else an_end_of(instance.id)
 
 
 def _heartbeats(tx: Tx, beating: Sequence[str], quiet: frozenset[str]) -> None:

@@ -20,17 +20,7 @@ from grpc import aio
 
 from api.agent_beats import Beats
 from api.agent_facts import AgentFacts, NotAllowed, NotKnown, Welcomed
-from api.agent_wire import (
-    Hello,
-    Malformed,
-    an_end_of,
-    answer_of,
-    command_to_wire,
-    hello_of,
-    report_of,
-    tail_of,
-    up_of,
-)
+from api.agent_wire import Hello, Malformed, answer_of, command_to_wire, hello_of, report_of, tail_of, up_of
 from api.proto import agent_pb2 as wire
 from controllers.providers.agent_commands import Command
 from controllers.providers.agents import Connections
@@ -224,10 +214,10 @@ class AgentDoor:
                 stream.put(wire.Down(ack=wire.Ack(heartbeat=up.heartbeat.seq)))
             case "report":
                 seq, instance = report_of(up.report, node, self._now())
-                may_live = await self._write(self._facts.report, node, seq, instance)
+                end = await self._write(self._facts.report, node, seq, instance)
                 stream.put(wire.Down(ack=wire.Ack(seq=seq)))
-                if not may_live:
-                    stream.deliver(an_end_of(instance.id))
+                if end is not None:
+                    stream.deliver(end)
             case "log_tail":
                 await self._write(self._facts.log_tail, node, tail_of(up.log_tail, self._now()))
                 stream.put(wire.Down(ack=wire.Ack(log_tail=up.log_tail.seq)))

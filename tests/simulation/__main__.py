@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 import subprocess
 import sys
 import time
@@ -11,16 +10,15 @@ import traceback
 from collections import Counter
 from pathlib import Path
 
-import structlog
-
 from tests.simulation.profiles import PROFILES
+from tests.simulation.quiet import log_nothing
 from tests.simulation.world import World
 
 MOST_TOLD = 5
 
 
 def main(seconds: float, first: int, names: list[str]) -> int:
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    log_nothing()
     began = time.perf_counter()
     seeds, steps, hours = 0, 0, 0.0
     counts: Counter[str] = Counter()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from api.agent_facts import AgentFacts, Welcomed
-from api.agent_wire import Hello, an_end_of
+from api.agent_wire import Hello
 from controllers.providers.agents import AgentDriver, Connections
 from controllers.registry import CONTROLLERS
 from controllers.runtime.manager import Manager
@@ -154,10 +154,10 @@ class SimServer:
                 session.send_down(message)
             case (int(seq), instance):
                 now = self.environment.now()
-                may_live = self.facts.report(name, seq, capped(instance, now))
+                end = self.facts.report(name, seq, capped(instance, now))
                 session.send_down(Ack(seq))
-                if not may_live:
-                    session.deliver(an_end_of(instance.id))
+                if end is not None:
+                    session.deliver(end)
             case Result(effect=effect, answer=answer):
                 if not self.connections.settle(name, effect, answer):
                     self.facts.hurry(name)
