@@ -17,13 +17,10 @@ from resources.template import TemplateSpec
 from tests.builders import a_job_entry
 from tests.controllers_bundle import NOW, BundleStage
 
-req = pytest.mark.req
-
-
 CEILING = "RestartCeiling: exit 1; all 6 restarts of the last hour are used (13:46:40Z)"
 
 
-@req("F53", "F55")
+@pytest.mark.req("F53", "F55")
 def test_its_jobs_are_made_once() -> None:
     on = BundleStage.of(resiliencePolicy={})
     decision = on.run()
@@ -115,7 +112,7 @@ def test_a_job_that_need_not_run_does_not_make_a_copy_incomplete() -> None:
     assert on.said("Available") == ("True", "PrimaryRunning", "the primary copy runs")
 
 
-@req("F139", "F142", "F143")
+@pytest.mark.req("F139", "F142", "F143")
 def test_an_essential_job_past_its_ceiling_breaks_the_bundle_and_stops_all_placing() -> None:
     on = BundleStage.of(resiliencePolicy={}).up()
     on.given_up("ch.primary.web", CEILING)
@@ -151,7 +148,7 @@ def test_a_broken_bundle_stays_so_whoever_passes_first() -> None:
     assert on.bundle.status.broken.since == NOW
 
 
-@req("F140", "F141")
+@pytest.mark.req("F140", "F141")
 @pytest.mark.parametrize(
     ("terminal", "reason"),
     [("Dropped: exit 1; onRuntimeFailure is drop", "JobDropped"), ("InvalidSpec: no such user", "InvalidSpec")],
@@ -165,7 +162,7 @@ def test_other_ends_of_an_essential_job_break_it_too(terminal: str, reason: str)
     assert stalled[1] == reason
 
 
-@req("F144", "A12")
+@pytest.mark.req("F144", "A12")
 def test_a_job_that_is_not_essential_takes_out_itself_only() -> None:
     on = BundleStage.of(a_job_entry("a"), a_job_entry("b", requirements={"essential": False})).up()
     on.given_up("ch.primary.b", CEILING)
@@ -177,7 +174,7 @@ def test_a_job_that_is_not_essential_takes_out_itself_only() -> None:
     assert stalled[:2] == ("True", "JobDropped")
 
 
-@req("F56", "F77", "F78")
+@pytest.mark.req("F56", "F77", "F78")
 def test_a_changed_spec_takes_the_mark_back_and_forgives_every_job() -> None:
     on = BundleStage.of(a_job_entry("a"), a_job_entry("b")).up()
     on.given_up("ch.primary.a", CEILING)
@@ -199,7 +196,7 @@ def test_jobs_that_the_spec_no_longer_has_go() -> None:
     assert on.run().children == ()
 
 
-@req("F76")
+@pytest.mark.req("F76")
 def test_a_policy_added_makes_the_backup_and_one_removed_takes_it_away() -> None:
     on = BundleStage.of().up()
     on.change(resiliencePolicy={}).run()
@@ -354,7 +351,7 @@ def domain(node: str, zone: str = "", cloud: str = "local-servers", *, durable: 
 ALL = {"sameNode": "forbid", "sameAz": "forbid", "sameCloud": "forbid"}
 
 
-@req("F110", "F111", "A51")
+@pytest.mark.req("F110", "F111", "A51")
 @pytest.mark.parametrize(
     ("policy", "primary", "backup", "reasons"),
     [
@@ -382,7 +379,7 @@ def test_copies_that_stand_too_close_are_told(
     assert on.run().events == ()
 
 
-@req("A12")
+@pytest.mark.req("A12")
 def test_it_is_taken_back_once_the_copies_stand_apart() -> None:
     on = BundleStage.of(resiliencePolicy={"sameNode": "forbid"})
     on.run()
@@ -406,7 +403,7 @@ def test_a_backup_that_does_not_run_is_told_once_it_has_been_looked_after() -> N
 # it goes
 
 
-@req("F57")
+@pytest.mark.req("F57")
 def test_deleting_asks_every_job_to_go_and_waits_for_the_last() -> None:
     on = BundleStage.of(a_job_entry("a"), a_job_entry("b")).up()
     on.bundle = replace(on.bundle, deletion_timestamp=NOW)
@@ -420,7 +417,7 @@ def test_deleting_asks_every_job_to_go_and_waits_for_the_last() -> None:
     assert (on.bundle.finalizers, [e.type for e in decision.events]) == ((), ["BundleDeleted"])
 
 
-@req("A48")
+@pytest.mark.req("A48")
 def test_revived_it_waits_for_dying_jobs_and_makes_them_again() -> None:
     on = BundleStage.of().up()
     on.bundle = replace(on.bundle, deletion_timestamp=NOW)
