@@ -203,7 +203,7 @@ def test_a_start_that_nobody_has_seen_is_withdrawn_by_a_change() -> None:
     on.run()
     on.spec(command=["other"])
     decision = on.run()
-    assert (decision.cancel, decision.effects) == (("start/1/1",), ())
+    assert (decision.cancel, decision.effects, decision.requeue_after) == (("start/1/1",), (), 0)
     decision = on.run()
     assert [e.key for e in decision.effects] == ["start/2/1"]
     assert [e.type for e in decision.events] == ["PlacementDecision"]
