@@ -16,6 +16,7 @@ import uvicorn
 
 from api import agents
 from api.http.app import build
+from api.http.protocol import PeerProtocol
 from api.http.services import Caller, ServerInfo, Services
 from cli.settings import ServerSettings
 from controllers.preview import explain, preview
@@ -82,7 +83,9 @@ class Server:
         app = build(self._services(token))
         self._app = app
         sockets = [_unix_socket(self.http_socket), *map(_tcp_socket, self._settings.http)]
-        config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=2)
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=2, http=PeerProtocol
+        )
         http = Uvicorn(config)
         serving = asyncio.create_task(http.serve(sockets=sockets))
         await self._agents.start([f"unix:{self.agents_socket}", *self._settings.agents])

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from api.http import discovery, exchange, openapi
+from api.http import audit, discovery, exchange, openapi
 from api.http.endpoints import ROOT
 from api.http.envelope import SYSTEM, printable
 from api.http.hub import Hub
@@ -89,6 +89,8 @@ class ServerRoutes:
     async def stop(self, request: Request) -> Response:
         """Answered before the stop begins."""
         await exchange.body(request)
+        caller = exchange.caller(request)
+        await self._threads.write(lambda tx: audit.did(tx, caller, "stopped the server"))
         self._services.stop()
         return exchange.answer({"kind": "Status", "apiVersion": "v1", "status": "Success", "message": "stopping"}, 202)
 
@@ -96,12 +98,14 @@ class ServerRoutes:
         """A join token for one node name. It is shown once and stored as a hash."""
         asked = _asked(await exchange.document(request))
         raw = self._services.token()
+        caller = exchange.caller(request)
 
         def issue(tx: Tx) -> None:
             pool = asked["pool"]
             if pool is not None and resources.find(tx, Ref("pool", pool)) is None:
                 raise invalid([FieldError("pool", f'no pool "{pool}"')])
             credentials.issue_join(tx, raw, asked["node"], pool=pool, labels=asked["labels"], ttl=asked["ttl"])
+            audit.did(tx, caller, f"issued a join token for node {asked['node']}")
 
         await self._threads.write(issue)
         expires = rfc3339(float(int(self._services.now() + asked["ttl"])))
