@@ -8,6 +8,7 @@ from typing import Any
 import structlog
 
 from api.http.envelope import printable
+from api.http.problems import bad_request
 from api.http.services import Caller
 from api.http.threads import Threads
 from resources.event import Event
@@ -17,12 +18,25 @@ from store import events
 from store.tx import Tx
 
 TYPE = "AuditAppended"
-SERVER = Ref("server", "rmctl")
+SERVER = Ref("server", "server")
 SERVER_UID = "server"
-"""What concerns no resource, or none that the caller may name, stands with the server."""
+"""What concerns no resource, or none that the caller may name, stands with the server; no such kind is stored."""
+MAX_REASON = 1024
 FLUSH_SECONDS = 1.0
 
 log = structlog.get_logger("rmctl.audit")
+
+
+def append(tx: Tx, ref: Ref, uid: str, verb: str, *, by: str, reason: str = "", **more: Any) -> None:
+    """One event: who did what, and why."""
+    because = f": {reason}" if reason else ""
+    payload = {"verb": verb, "by": by, "reason": reason, **more}
+    events.add(tx, ref, uid, Event(TYPE, f"{printable(by)} {verb}{because}", payload=payload))
+
+
+def of_the_server(tx: Tx, verb: str, *, by: str, reason: str = "", **more: Any) -> None:
+    """As `append`, for what concerns no single resource."""
+    append(tx, SERVER, SERVER_UID, verb, by=by, reason=reason, **more)
 
 
 def wrote(tx: Tx, caller: Caller, resource: Resource[Any, Any], outcome: str, *, spec_moved: bool = True) -> None:
@@ -31,21 +45,26 @@ def wrote(tx: Tx, caller: Caller, resource: Resource[Any, Any], outcome: str, *,
         case "unchanged":
             return
         case "created":
-            text = f"created generation {resource.generation}"
+            verb = f"created generation {resource.generation}"
         case "deleted":
-            text = "asked for its deletion"
+            verb = "asked for its deletion"
         case _ if spec_moved:
-            text = f"applied generation {resource.generation}"
+            verb = f"applied generation {resource.generation}"
         case _:
-            text = "changed labels or annotations"
-    message = f"{printable(caller.name)} {text}"
-    events.add(tx, resource.ref, resource.uid, Event(TYPE, message, payload={"by": caller.name, "role": caller.role}))
+            verb = "changed labels or annotations"
+    append(tx, resource.ref, resource.uid, verb, by=caller.name)
 
 
-def did(tx: Tx, caller: Caller, text: str) -> None:
-    """A write that concerns no resource, told as what follows the caller's name."""
-    message = f"{printable(caller.name)} {text}"
-    events.add(tx, SERVER, SERVER_UID, Event(TYPE, message, payload={"by": caller.name, "role": caller.role}))
+def reason_of(body: Any, *, required: bool = True) -> str:
+    """The reason in a request. Raises a 400 problem for one that is missing, or is no line of text."""
+    reason = body.get("reason") if isinstance(body, dict) else None
+    if reason is None and not required:
+        return ""
+    if not isinstance(reason, str) or not reason.strip():
+        raise bad_request("reason: required", hint="say why: it is kept in the audit")
+    if len(reason) > MAX_REASON:
+        raise bad_request(f"reason: at most {MAX_REASON} characters")
+    return reason
 
 
 class Refusals:

@@ -36,11 +36,20 @@ OF_ONE = {
     "DELETE": Need("operator", "delete"),
 }
 ONLY_GET = {"GET": LOOK}
+
+
+def on_each(verb: str, wanted: Need) -> dict[str, dict[str, Need]]:
+    """What is done to one resource by a POST below it."""
+    inside = (f"{ROOT}/{{plural}}/{{name}}/{verb}", f"{ROOT}/namespaces/{{project}}/{{plural}}/{{name}}/{verb}")
+    return dict.fromkeys(inside, {"POST": wanted})
+
+
 NEEDS: Mapping[str, Mapping[str, Need]] = {
     **dict.fromkeys(
         (
             "/api", "/apis", "/apis/rmctl", ROOT, "/api/v1", "/openapi/v3", "/openapi/v3/apis/rmctl/v1", "/version",
-            "/metrics", f"{ROOT}/server", f"{ROOT}/events", f"{ROOT}/effects", f"{ROOT}/queue", "/api/v1/nodes",
+            "/metrics", f"{ROOT}/server", f"{ROOT}/server/authority",
+            f"{ROOT}/events", f"{ROOT}/effects", f"{ROOT}/queue", "/api/v1/nodes",
             f"{ROOT}/{{plural}}/{{name}}/why", f"{ROOT}/namespaces/{{project}}/{{plural}}/{{name}}/why",
             f"{ROOT}/jobs/{{name}}/log", f"{ROOT}/namespaces/{{project}}/jobs/{{name}}/log",
         ),
@@ -57,6 +66,16 @@ NEEDS: Mapping[str, Mapping[str, Need]] = {
         ("/api/v1/pods", "/api/v1/namespaces/{project}/pods", "/api/v1/namespaces/{project}/pods/{name}"),
         dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), LOOK),
     ),
+    **on_each("reconcile", Need("operator", "reconcile")),
+    **on_each("removal", Need("admin", "remove by force")),
+    **on_each("exec", Need("admin", "run commands in jobs of")),
+    f"{ROOT}/effects/resolve": {"POST": Need("admin", "resolve effects")},
+    f"{ROOT}/queue/rebuild": {"POST": Need("admin", "rebuild the queue")},
+    f"{ROOT}/server/hold": {"GET": LOOK, "POST": Need("admin", "hold effects")},
+    f"{ROOT}/server/resume": {"POST": Need("admin", "let effects begin")},
+    f"{ROOT}/audit/capacity": ONLY_GET,
+    f"{ROOT}/backup": {"GET": LOOK, "POST": Need("admin", "make backups")},
+    f"{ROOT}/backup/kept": {"POST": Need("admin", "make backups")},
     f"{ROOT}/server/stop": {"POST": Need("admin", "stop the server")},
     f"{ROOT}/tokens": {"POST": Need("admin", "issue join tokens")},
     f"{ROOT}/tokens/users": {"GET": reading("list tokens", "admin"), "POST": Need("admin", "issue tokens")},

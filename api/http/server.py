@@ -53,6 +53,7 @@ class ServerRoutes:
             Route("/readyz", self.ready, methods=["GET"]),
             *(Route(path, _told(document), methods=["GET"]) for path, document in fixed.items()),
             Route(f"{ROOT}/server", self.about, methods=["GET"]),
+            Route(f"{ROOT}/server/authority", self.authority, methods=["GET"]),
             Route(f"{ROOT}/server/stop", self.stop, methods=["POST"]),
             Route(f"{ROOT}/tokens", self.token, methods=["POST"]),
         ]
@@ -86,11 +87,19 @@ class ServerRoutes:
             }
         )
 
+    async def authority(self, _request: Request) -> Response:
+        """The CA of the listeners with TLS, for whoever wants to trust it."""
+        authority = self._services.authority
+        if authority is None:
+            raise Problem(404, "NotFound", "this server has no listener with TLS, and no CA")
+        told = {"kind": "Authority", "apiVersion": "rmctl/v1", "pem": authority.pem.decode()}
+        return exchange.answer({**told, "sha256": authority.digest})
+
     async def stop(self, request: Request) -> Response:
         """Answered before the stop begins."""
         await exchange.body(request)
         caller = exchange.caller(request)
-        await self._threads.write(lambda tx: audit.did(tx, caller, "stopped the server"))
+        await self._threads.write(lambda tx: audit.of_the_server(tx, "stopped the server", by=caller.name))
         self._services.stop()
         return exchange.answer({"kind": "Status", "apiVersion": "v1", "status": "Success", "message": "stopping"}, 202)
 
@@ -105,14 +114,15 @@ class ServerRoutes:
             if pool is not None and resources.find(tx, Ref("pool", pool)) is None:
                 raise invalid([FieldError("pool", f'no pool "{pool}"')])
             credentials.issue_join(tx, raw, asked["node"], pool=pool, labels=asked["labels"], ttl=asked["ttl"])
-            audit.did(tx, caller, f"issued a join token for node {asked['node']}")
+            audit.of_the_server(tx, f"issued a join token for node {asked['node']}", by=caller.name)
 
         await self._threads.write(issue)
         expires = rfc3339(float(int(self._services.now() + asked["ttl"])))
+        authority = self._services.authority
         told = {
             "kind": "JoinToken",
             "apiVersion": "rmctl/v1",
-            "token": raw,
+            "token": f"{raw}.{authority.digest}" if authority else raw,
             "node": asked["node"],
             "expiresAt": expires,
         }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from api.http import audit, exchange
+from api.http.door import certificate_key
 from api.http.endpoints import ROOT
 from api.http.envelope import printable
 from api.http.problems import Problem, bad_request, invalid
@@ -21,11 +22,24 @@ from resources.instants import rfc3339
 from resources.names import label_problem
 from resources.validation import FieldError
 from store import grants
-from store.grants import Grant
+from store.grants import Grant, Purpose
 from store.tx import Tx
 
-FIELDS = ("name", "role", "ttlSeconds", "kind", "apiVersion")
+FIELDS = ("name", "role", "ttlSeconds", "certificate", "kind", "apiVersion")
 MAX_SECONDS = 10 * 366 * 86400.0
+CERTIFICATE_SECONDS = 365 * 86400.0
+
+
+NOUNS = {"user": "token", "certificate": "certificate"}
+
+
+class Asked(NamedTuple):
+    """`ttl` in seconds; None: for ever, and for a certificate a year."""
+
+    name: str
+    role: str
+    ttl: float | None = None
+    certificate: bool = False
 
 
 class Users:
@@ -53,7 +67,7 @@ class Users:
         def write(tx: Tx) -> int:
             found = grants.revoke(tx, name)
             if found:
-                audit.did(tx, caller, f"revoked what {printable(name)} could call with")
+                audit.of_the_server(tx, f"revoked what {printable(name)} could call with", by=caller.name)
             return found
 
         if not await self._threads.write(write):
@@ -61,23 +75,37 @@ class Users:
         return exchange.answer({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"})
 
     async def _issue(self, request: Request) -> Response:
-        name, role, ttl = asked(await exchange.document(request))
-        raw, caller = self._services.token(), exchange.caller(request)
+        wanted, caller = asked(await exchange.document(request)), exchange.caller(request)
+        ttl, secret, shown = self._made(wanted)
+        kind: Purpose = "certificate" if wanted.certificate else "user"
 
         def write(tx: Tx) -> Grant:
-            grants.issue(tx, raw, "user", name, role, ttl=ttl)
-            audit.did(tx, caller, f"issued a token of role {role} to {name}")
-            return Grant(name, role, "user", tx.now, None if ttl is None else tx.now + ttl)
+            grants.issue(tx, secret, kind, wanted.name, wanted.role, ttl=ttl)
+            audit.of_the_server(tx, f"issued a {NOUNS[kind]} of role {wanted.role} to {wanted.name}", by=caller.name)
+            return Grant(wanted.name, wanted.role, kind, tx.now, None if ttl is None else tx.now + ttl)
 
         grant = await self._threads.write(write)
-        return exchange.answer({"kind": "UserToken", "apiVersion": "rmctl/v1", "token": raw, **told(grant)}, 201)
+        return exchange.answer({"kind": "UserToken", "apiVersion": "rmctl/v1", **shown, **told(grant)}, 201)
+
+    def _made(self, wanted: Asked) -> tuple[float | None, str, Document]:
+        """(seconds, what is remembered of it, what is told once)."""
+        if not wanted.certificate:
+            raw = self._services.token()
+            return wanted.ttl, raw, {"token": raw}
+        authority = self._services.authority
+        if authority is None:
+            raise invalid([FieldError("certificate", "this server has no listener with TLS: rmctl server --http")])
+        ttl = wanted.ttl or CERTIFICATE_SECONDS
+        signed = authority.certify(wanted.name, wanted.role, ttl)
+        shown = {"certificate": signed.certificate.decode(), "key": signed.key.decode()}
+        return ttl, certificate_key(signed.der), shown
 
 
 def told(grant: Grant) -> Document:
     found: Document = {
         "name": grant.name,
         "role": grant.role,
-        "shows": "a certificate" if grant.purpose == "certificate" else "a token",
+        "shows": NOUNS[grant.purpose],
         "createdAt": rfc3339(float(int(grant.created_at))),
     }
     if grant.expires_at is not None:
@@ -85,8 +113,8 @@ def told(grant: Grant) -> Document:
     return found
 
 
-def asked(body: Any) -> tuple[str, str, float | None]:
-    """(name, role, seconds or None for ever). Raises a problem with all that is wrong."""
+def asked(body: Any) -> Asked:
+    """Raises a problem with all that is wrong."""
     if not isinstance(body, dict):
         raise bad_request(f"a token request is an object, got {spelled(body)}")
     name, role, ttl = body.get("name"), body.get("role"), body.get("ttlSeconds")
@@ -100,9 +128,12 @@ def asked(body: Any) -> tuple[str, str, float | None]:
         errors.append(FieldError("role", f"{_quoted(role)} is not one of {', '.join(ROLES)}"))
     if ttl is not None and (isinstance(ttl, bool) or not isinstance(ttl, int | float) or not 0 < ttl <= MAX_SECONDS):
         errors.append(FieldError("ttlSeconds", f"expected a number over 0, at most {MAX_SECONDS:g}"))
+    certificate = body.get("certificate") or False
+    if not isinstance(certificate, bool):
+        errors.append(FieldError("certificate", "expected true or false"))
     if errors:
         raise invalid(errors)
-    return str(name), str(role), None if ttl is None else float(ttl)
+    return Asked(str(name), str(role), None if ttl is None else float(ttl), certificate)
 
 
 def _quoted(value: object) -> str:
