@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import grpc
 import structlog
-from anyio import create_task_group, sleep, to_thread
+from anyio import create_task_group, move_on_after, sleep, to_thread
 from anyio.abc import TaskGroup
 from grpc import aio
 
@@ -21,6 +21,8 @@ from api.proto.agent_pb2_grpc import AgentsStub
 
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 8.0
+SETTLING_SECONDS = 5.0
+"""How long a Hello waits for commands that are under way; what is not settled then is listed as starting."""
 MESSAGE_BYTES = 4 * 1024 * 1024
 SOCKET_PATH_BYTES = 107
 OPTIONS = (
@@ -92,7 +94,8 @@ class Connection:
 
     async def _once(self, work: TaskGroup) -> str:
         """One connection, from dial to end; returns why it ended."""
-        await self._parts.commands.idle()
+        with move_on_after(SETTLING_SECONDS):
+            await self._parts.commands.idle()
         lost: list[BaseException] = []
         try:
             dialled = await self._channel()

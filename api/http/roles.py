@@ -41,7 +41,7 @@ ONLY_GET = {"GET": LOOK}
 def on_each(verb: str, wanted: Need) -> dict[str, dict[str, Need]]:
     """What is done to one resource by a POST below it."""
     inside = (f"{ROOT}/{{plural}}/{{name}}/{verb}", f"{ROOT}/namespaces/{{project}}/{{plural}}/{{name}}/{verb}")
-    return dict.fromkeys(inside, {"POST": wanted})
+    return {path: {"POST": wanted} for path in inside}
 
 
 NEEDS: Mapping[str, Mapping[str, Need]] = {
