@@ -411,6 +411,15 @@ def test_while_an_older_instance_lives_on_a_connected_node_no_other_is_started()
     assert [e.key for e in on.run().effects] == ["start/1/3"]
 
 
+def test_an_older_instance_that_comes_back_does_not_wake_a_completed_job() -> None:
+    on = lost(stage().up())
+    on.run()
+    begun(on).ended(code=0)
+    on.state("node-a", silent=False, lost=False, connected=True)
+    assert [e.key for e in on.run().effects] == ["stop/1/1"]
+    assert (on.job.status.phase, on.said()) == ("completed", ("True", "Completed", "completed: exit 0 after 2.5 s"))
+
+
 def test_a_refused_stop_is_repeated_after_a_while() -> None:
     on = stage().up()
     on.spec(command=["other"]).run()
