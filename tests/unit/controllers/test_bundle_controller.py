@@ -162,7 +162,7 @@ def test_other_ends_of_an_essential_job_break_it_too(terminal: str, reason: str)
     assert stalled[1] == reason
 
 
-@pytest.mark.req("F144", "A12")
+@pytest.mark.req("F144", "FA12")
 def test_a_job_that_is_not_essential_takes_out_itself_only() -> None:
     on = BundleStage.of(a_job_entry("a"), a_job_entry("b", requirements={"essential": False})).up()
     on.given_up("ch.primary.b", CEILING)
@@ -351,7 +351,7 @@ def domain(node: str, zone: str = "", cloud: str = "local-servers", *, durable: 
 ALL = {"sameNode": "forbid", "sameAz": "forbid", "sameCloud": "forbid"}
 
 
-@pytest.mark.req("F110", "F111", "A51")
+@pytest.mark.req("F110", "F111", "FA51")
 @pytest.mark.parametrize(
     ("policy", "primary", "backup", "reasons"),
     [
@@ -379,7 +379,7 @@ def test_copies_that_stand_too_close_are_told(
     assert on.run().events == ()
 
 
-@pytest.mark.req("A12")
+@pytest.mark.req("FA12")
 def test_it_is_taken_back_once_the_copies_stand_apart() -> None:
     on = BundleStage.of(resiliencePolicy={"sameNode": "forbid"})
     on.run()
@@ -417,7 +417,7 @@ def test_deleting_asks_every_job_to_go_and_waits_for_the_last() -> None:
     assert (on.bundle.finalizers, [e.type for e in decision.events]) == ((), ["BundleDeleted"])
 
 
-@pytest.mark.req("A48")
+@pytest.mark.req("FA48")
 def test_revived_it_waits_for_dying_jobs_and_makes_them_again() -> None:
     on = BundleStage.of().up()
     on.bundle = replace(on.bundle, deletion_timestamp=NOW)
