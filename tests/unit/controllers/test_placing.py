@@ -15,8 +15,6 @@ from resources.pool import PoolSpec
 from tests.builders import a_pool
 from tests.controllers_stage import Stage, a_job
 
-req = pytest.mark.req
-
 
 def asked(mates: list[Mate] | None = None, fleet: FleetView | None = None, **spec: Any) -> Request:
     job = a_job(**spec)
@@ -39,7 +37,7 @@ def a_fleet(**owners: str) -> FleetView:
     return on.fleet
 
 
-@req("F67", "F68", "F69", "F70")
+@pytest.mark.req("F67", "F68", "F69", "F70")
 def test_requirements_become_amounts_labels_and_ports() -> None:
     needs = {
         "requiredCapacity": 1.5,
@@ -54,7 +52,7 @@ def test_requirements_become_amounts_labels_and_ports() -> None:
     assert (request.owner, request.pool, request.role) == ("default/ch.primary.web", "local", "primary")
 
 
-@req("F82", "F95")
+@pytest.mark.req("F82", "F95")
 def test_the_first_of_a_group_asks_for_all_of_it() -> None:
     needs = {"requiredCapacity": 2, "requiredHostPorts": ["1/tcp"], "requiredCapabilities": ["gpu"]}
     mates = [
@@ -74,14 +72,14 @@ def test_the_rest_of_a_group_asks_for_itself() -> None:
     assert (request.room, request.group_ports) == (Amounts(1000), ())
 
 
-@req("F81")
+@pytest.mark.req("F81")
 def test_rules_are_about_the_same_copy() -> None:
     request = asked([mate("ch.backup.log"), mate("ch.primary.log")], separateFrom=["log"])
     assert request.separate == {"default/ch.primary.log"}
     assert request.peers == {"default/ch.primary.log"}
 
 
-@req("F107", "F108", "F113", "F115")
+@pytest.mark.req("F107", "F108", "F113", "F115")
 @pytest.mark.parametrize(
     ("flags", "forbid"),
     [
@@ -98,13 +96,13 @@ def test_a_backup_keeps_away_from_every_node_of_the_primary(flags: dict[str, str
     assert asked(mates, fleet).forbid == Forbid()
 
 
-@req("F89", "F90", "F93")
+@pytest.mark.req("F89", "F90", "F93")
 @pytest.mark.parametrize(("given", "rule"), [({}, "soft"), ({"sameAz": "hard"}, "hard"), ({"sameAz": "off"}, "off")])
 def test_the_zone_rule_is_passed_on(given: dict[str, str], rule: str) -> None:
     assert asked(**given).same_zone == rule
 
 
-@req("F118", "F120", "F127", "F150", "FA13")
+@pytest.mark.req("F118", "F120", "F127", "F150", "FA13")
 @pytest.mark.parametrize(
     ("ran", "launch", "policy", "preference"),
     [
@@ -119,12 +117,12 @@ def test_the_launch_rule_holds_until_the_job_has_once_run(ran: bool, launch: str
     assert request_for(job.ref, job.spec, [], FleetView(), ever_ran=ran).spare == preference
 
 
-@req("F121")
+@pytest.mark.req("F121")
 def test_an_override_of_reservations_is_passed_on() -> None:
     assert (asked(overrideReservation=True).override_reservation, asked().override_reservation) == (True, False)
 
 
-@req("F151", "F157", "FA15")
+@pytest.mark.req("F151", "F157", "FA15")
 def test_the_question_of_a_failed_job_leaves_its_node_out_with_a_second_chance() -> None:
     status = JobStatus(excluded_node="a", excluded_reason="recovering from this node", ever_ran=True)
     request = question(a_job(), status, JobView(), FleetView(), {"b": "vcpu on b ran out"})
@@ -132,7 +130,7 @@ def test_the_question_of_a_failed_job_leaves_its_node_out_with_a_second_chance()
     assert request.second_chance == {"a"}
 
 
-@req("FA14")
+@pytest.mark.req("FA14")
 def test_the_question_of_a_refused_job_leaves_the_refusing_node_out_without_one() -> None:
     status = JobStatus(excluded_node="a", excluded_reason="refused the start: no room")
     assert question(a_job(), status, JobView(), FleetView()).second_chance == frozenset()
@@ -173,7 +171,7 @@ def test_a_pools_ranking_is_the_policys(ranking: Any, names: tuple[str, ...]) ->
     assert policy_of(PoolSpec.model_validate(a_pool(ranking=ranking))).ranking.names == names
 
 
-@req("F104")
+@pytest.mark.req("F104")
 def test_a_full_backup_pool_is_not_left() -> None:
     on = Stage(a_job(role="backup", index=1, pool="far")).node("node-a")
     on.fleet.put_node(NodeView(name="node-f", pool="far", tier="local", capacity=Amounts(500, 1)))
