@@ -47,8 +47,8 @@ def on_each(verb: str, wanted: Need) -> dict[str, dict[str, Need]]:
 NEEDS: Mapping[str, Mapping[str, Need]] = {
     **dict.fromkeys(
         (
-            "/api", "/apis", "/apis/rmctl", ROOT, "/api/v1", "/openapi/v3", "/openapi/v3/apis/rmctl/v1", "/version",
-            "/metrics", f"{ROOT}/server", f"{ROOT}/server/authority",
+            "/api", "/apis", "/apis/rmctl", ROOT, "/api/v1", "/openapi/v2", "/openapi/v3", "/openapi/v3/apis/rmctl/v1",
+            "/version", "/metrics", f"{ROOT}/server", f"{ROOT}/server/authority",
             f"{ROOT}/events", f"{ROOT}/effects", f"{ROOT}/queue", "/api/v1/nodes",
             f"{ROOT}/{{plural}}/{{name}}/why", f"{ROOT}/namespaces/{{project}}/{{plural}}/{{name}}/why",
             f"{ROOT}/jobs/{{name}}/log", f"{ROOT}/namespaces/{{project}}/jobs/{{name}}/log",
