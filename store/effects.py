@@ -14,7 +14,7 @@ from resources.effect import Absent, Answer, Applied, Deferred, Effect, EffectRe
 from resources.reference import Ref
 from resources.resource import Resource
 from store.errors import ClaimLost, EffectMismatch
-from store.notes import EffectDue
+from store.notes import Answered, EffectDue
 from store.queue import hashed
 from store.statements import prepared
 from store.tables import effects as table
@@ -199,6 +199,7 @@ def answer(tx: Tx, claim: EffectClaim, answer: Answer | Observation) -> EffectRe
     _finish(tx, claim, values)
     stored = find(tx, claim.record.uid, claim.record.key)
     assert stored is not None
+    tx.note(Answered(stored.kind, stored.state, stored.code or ""))
     if not stored.final:
         tx.note(EffectDue(stored.provider, stored.available_at))
     return stored

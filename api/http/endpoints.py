@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from api.http import envelope, exchange, lists, patches, queries, tables, watches, writes
+from api.http import audit, envelope, exchange, lists, patches, queries, tables, watches, writes
 from api.http.hub import Hub
 from api.http.lookups import Everything
 from api.http.problems import Problem, bad_request, not_found
@@ -114,8 +114,11 @@ class Endpoints:
         return await self._written(request, how, lambda tx: writes.change(tx, ref, patch, how, Everything(tx)))
 
     async def _written(self, request: Request, how: How, write: writes.Write) -> Response:
+        caller = exchange.caller(request)
+
         def carried_out(tx: Tx) -> tuple[writes.Written, Document]:
             written = write(tx)
+            audit.wrote(tx, caller, written.resource, written.outcome, spec_moved=written.spec_moved)
             return written, show(tx, written.resource)
 
         written, document = await self._threads.write(carried_out, dry_run=how.dry_run)
@@ -133,8 +136,12 @@ class Endpoints:
         if problems:
             raise bad_request(f"preconditions: {problems[0].message}")
 
+        caller = exchange.caller(request)
+
         def carried_out(tx: Tx) -> Document:
             was, now = writes.delete(tx, ref, uid=preconditions.get("uid"), resource_version=version)
+            if not was.deleting:
+                audit.wrote(tx, caller, was, "deleted")
             return deleted(was) if now is None else show(tx, now)
 
         return exchange.answer(await self._threads.write(carried_out, dry_run=dry))

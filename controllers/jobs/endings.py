@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from controllers.expansion import INSTANCE_FINALIZER
 from controllers.jobs import commands, ids
-from controllers.jobs.fate import ENDED, Alive, Fate, Lost, Sent, Unsent, gone, unseen_until
+from controllers.jobs.fate import ENDED, Alive, Fate, Lost, Sent, Unsent, gone, next_look
 from controllers.jobs.recovery import SPACING_SECONDS, changed, last_exit, without_instance
 from controllers.jobs.sentences import clock
 from controllers.jobs.step import Step
@@ -128,7 +128,7 @@ def _next_look(step: Step, live: Sequence[Living], fates: Fates) -> float | None
         fate = fates.get(claim.instance)
         key = ids.read(claim.instance)
         if isinstance(fate, Sent):
-            instants.append(unseen_until(fate.record))
+            instants.append(next_look(fate.record, step.now))
         refused = (r for r in step.view.effects.values() if r.key.startswith(key.stop_key) and r.state == "rejected")
         instants += [(r.completed_at or r.created_at) + SPACING_SECONDS[0] for r in refused]
     return min((at for at in instants if at is not None and at > step.now), default=None)
