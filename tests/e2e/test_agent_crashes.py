@@ -49,7 +49,7 @@ async def test_an_agent_killed_in_the_middle_of_a_start_starts_the_job_once(tmp_
         assert await first.ended() == -signal.SIGKILL
         await world.agent()
         answer = await world.send(job)
-        running = await world.state(job, "running", "ready")
+        running = await world.state(job, "ready")
         assert answer == Applied(job.effect, {"pid": running.pid})
         starts = (world.work(job) / "starts").read_text().split()
         assert starts == [str(running.pid)]
