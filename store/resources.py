@@ -36,9 +36,9 @@ _insert = prepared(insert(table))
 _update = prepared(
     update(table).where(table.c.uid == bindparam("b_uid"), table.c.resource_version == bindparam("b_version"))
 )
+_version = prepared(select(table.c.resource_version).where(table.c.uid == bindparam("u")))
 _delete = prepared(delete(table).where(table.c.uid == bindparam("u")))
 _carriers = prepared(labels.carriers(table))
-_version = prepared(select(table.c.resource_version).where(table.c.uid == bindparam("u")))
 _has_children = prepared(select(exists().where(table.c.owner == bindparam("o"))))
 _has_open_effects = prepared(
     select(exists().where(effects_table.c.uid == bindparam("u"), effects_table.c.completed_at.is_(None)))
@@ -233,10 +233,10 @@ def check(tx: Tx, resource: AnyResource) -> None:
 
 
 def _write(tx: Tx, old: AnyResource, new: AnyResource) -> AnyResource:
-    check(tx, old)
     revision = changes.append(tx, "MODIFIED", new.ref, new.uid, to_wire(new))
     stored = with_(new, resource_version=revision)
-    tx.write(_update, {**row_of(stored), "b_uid": old.uid, "b_version": old.resource_version})
+    if tx.write(_update, {**row_of(stored), "b_uid": old.uid, "b_version": old.resource_version}).rowcount == 0:
+        check(tx, old)
     _relabel(tx, stored, old.labels)
     if stored.generation != old.generation:
         consequences.written(tx, stored)

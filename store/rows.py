@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import zlib
 from collections.abc import Mapping
 from typing import Any
@@ -11,12 +9,12 @@ from typing import Any
 from resources.canonical import canonical
 from resources.reference import Ref
 from resources.registry import BY_NAME
-from resources.resource import Resource, Spec, Status
+from resources.resource import Resource
 from resources.wire import status_document
+from store import parsed
 from store.errors import Corrupt, TooLarge
 
 MAX_DOCUMENT = 1024 * 1024
-PARSED = 4096
 AnyResource = Resource[Any, Any]
 
 
@@ -52,34 +50,23 @@ def _checksum(row: Mapping[Any, Any]) -> int:
 
 def resource_of(row: Any) -> AnyResource:
     """Raises Corrupt for a row that does not match its checksum."""
-    values = row._mapping
     ref = Ref(row.kind, row.name, row.project)
-    if _checksum(values) != row.checksum:
+    if _checksum(row._mapping) != row.checksum:
         raise Corrupt(ref)
     kind = BY_NAME[row.kind]
+    document, spec = parsed.spec(kind.spec, row.spec)
     return kind.resource(
         ref=ref,
         uid=row.uid,
         generation=row.generation,
         resource_version=row.resource_version,
-        spec=_spec(kind.spec, row.spec),
-        status=_status(kind.status, row.status),
-        document=json.loads(row.spec),
-        labels=json.loads(row.labels),
-        annotations=json.loads(row.annotations),
-        finalizers=tuple(json.loads(row.finalizers)),
+        spec=spec,
+        status=parsed.status(kind.status, row.status),
+        document=document,
+        labels=parsed.plain(None, row.labels),
+        annotations=parsed.plain(None, row.annotations),
+        finalizers=tuple(parsed.plain(None, row.finalizers)),
         owner=row.owner,
         created_at=row.created_at,
         deletion_timestamp=row.deletion_timestamp,
     )
-
-
-@functools.lru_cache(PARSED)
-def _spec(model: type[Spec], text: str) -> Spec:
-    """Specs and statuses are frozen, so equal texts may share one; most reads find what was read before."""
-    return model.model_validate(json.loads(text))
-
-
-@functools.lru_cache(PARSED)
-def _status(model: type[Status], text: str) -> Status:
-    return model.model_validate_json(text)

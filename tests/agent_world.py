@@ -274,6 +274,11 @@ def _run(settings: dict[str, Any], output: Path, first: str) -> subprocess.Popen
         return subprocess.Popen(argv, stdout=file, stderr=file, start_new_session=True)
 
 
+def once_there(name: str) -> dict[str, Any]:
+    """Readiness of a job that makes a file when it has come to the point."""
+    return {"exec": ["test", "-e", name], "periodSeconds": 0.05}
+
+
 def attempt(job: StartJob, number: int) -> StartJob:
     """The same job started again."""
     instance = f"{job.instance[:-1]}{number}"

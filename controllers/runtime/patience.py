@@ -24,16 +24,24 @@ class Patience:
         self._store = store
         self._over = environment.signal()
 
+    @property
+    def over(self) -> bool:
+        return self._over.is_set()
+
     def write(self, fn: Callable[[Tx], T]) -> T:
         """As `Store.write`. Raises Failed only after `stop`."""
         while True:
             try:
                 return self._store.write(fn)
             except Failed as failed:
-                if self._over.is_set():
+                if self.over:
                     raise
-                log.warning("the store takes nothing", error=str(failed))
-                self._over.wait(AGAIN_SECONDS)
+                self.rest(failed)
+
+    def rest(self, failed: Failed) -> None:
+        """Until it is worth asking again; no time at all after `stop`."""
+        log.warning("the store takes nothing", error=str(failed))
+        self._over.wait(AGAIN_SECONDS)
 
     def stop(self) -> None:
         """From here on a write is tried once more at most."""

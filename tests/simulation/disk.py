@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, event, text
+from sqlalchemy import event
 
 from store.engine import READ, open_engine
+from store.held import Held
 from store.schema import prepare
 from store.store import Store
 from store.tx import Tx
@@ -36,7 +37,7 @@ CREATE TRIGGER sim_room BEFORE UPDATE ON node_scalars
 """What must hold of every row, told by the database itself."""
 
 
-class Held:
+class Publishing:
     """The publishing lock: whoever holds it must not give way."""
 
     def __init__(self, scheduler: Scheduler) -> None:
@@ -56,7 +57,7 @@ class SimStore(Store):
 
     def __init__(self, disk: Disk, environment: Simulated) -> None:
         super().__init__(disk.engine, environment)
-        self.publishing = self.writer.publishing = Held(disk.scheduler)  # type: ignore[assignment]
+        self.publishing = self.writer.publishing = Publishing(disk.scheduler)  # type: ignore[assignment]
         self._disk = disk
         self._simulated = environment
 
@@ -83,7 +84,7 @@ class Disk:
         if self._path is not None:
             self._path.write_bytes(_template())
         self.engine = open_engine(self._path, synchronous="OFF")
-        self._readers: list[Connection] = []
+        self._readers: list[Held] = []
         self._all: list[Any] = []
 
         @event.listens_for(self.engine, "connect")
@@ -94,17 +95,23 @@ class Disk:
             if self._path is None:
                 connection.deserialize(_template())
 
+    @functools.cached_property
+    def beside(self) -> Held:
+        """A connection for looks beside everybody."""
+        return Held(self.engine.connect())
+
     def store(self, environment: Simulated) -> SimStore:
         return SimStore(self, environment)
 
     @contextmanager
     def snapshot(self, now: Callable[[], float]) -> Iterator[Tx]:
         """What is committed, on a connection that nobody else uses meanwhile."""
-        connection = self._readers.pop() if self._readers else self.engine.connect().execution_options(**READ)
-        with connection.begin():
-            connection.execute(text("SELECT count(*) FROM meta"))
-            yield Tx(connection, now(), writable=False)
-        self._readers.append(connection)
+        held = self._readers.pop() if self._readers else Held(self.engine.connect().execution_options(**READ))
+        held.begin(writing=False)
+        held.driver.execute("SELECT count(*) FROM meta").fetchone()
+        yield Tx(held, now(), writable=False)
+        held.rollback()
+        self._readers.append(held)
 
     @contextmanager
     def write(self, environment: Simulated) -> Iterator[Tx]:

@@ -46,8 +46,8 @@ class Ending:
         server = self._world.server
         if server is None or server.manager is None:
             return
-        passes = server.manager.passes
-        if len(passes._idle) < passes._workers:
+        crew = server.manager.passes._crew
+        if crew._at_work or crew._ready:
             return
         with self._world.quiet() as tx:
             for problem in self._view(tx, server):

@@ -98,8 +98,9 @@ class World:
 
     @contextmanager
     def _memory(self) -> Iterator[Tx]:
-        with self.disk.engine.connect() as connection:
-            yield Tx(connection, self.scheduler.now, writable=False)
+        self.disk.beside.begin(writing=False)
+        yield Tx(self.disk.beside, self.scheduler.now, writable=False)
+        self.disk.beside.rollback()
 
     def fail(self, text: str) -> None:
         """A promise is broken; the run ends after this step."""
