@@ -34,7 +34,9 @@ _insert = prepared(insert(table))
 _update = prepared(
     update(table).where(table.c.uid == bindparam("b_uid"), table.c.resource_version == bindparam("b_version"))
 )
-_ref_of = prepared(select(table.c.kind, table.c.name, table.c.project).where(table.c.uid == bindparam("u")))
+_key_of = prepared(
+    select(table.c.kind, table.c.name, table.c.project, table.c.deletion_timestamp).where(table.c.uid == bindparam("u"))
+)
 _version = prepared(select(table.c.resource_version).where(table.c.uid == bindparam("u")))
 _delete = prepared(delete(table).where(table.c.uid == bindparam("u")))
 _has_children = prepared(select(exists().where(table.c.owner == bindparam("o"))))
@@ -181,10 +183,16 @@ def replace_status(
         return resource
     stored = _write(tx, resource, new)
     if resource.owner is not None:
-        owner = tx.execute(_ref_of, {"u": resource.owner}).first()
-        if owner is not None:
-            queue.enqueue(tx, Ref(owner.kind, owner.name, owner.project))
+        wake(tx, resource.owner)
     return stored
+
+
+def wake(tx: Tx, uid: str) -> bool:
+    """Wake the key of a resource, if there is one; whether it is under deletion."""
+    row = tx.execute(_key_of, {"u": uid}).first()
+    if row is not None:
+        queue.enqueue(tx, Ref(row.kind, row.name, row.project))
+    return row is not None and row.deletion_timestamp is not None
 
 
 def request_deletion(tx: Tx, resource: AnyResource) -> AnyResource | None:
