@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -17,8 +16,10 @@ import structlog
 from anyio import to_thread
 from grpc import aio
 
+from api.agent_beats import Beats
 from api.agent_facts import AgentFacts, NotAllowed, NotKnown, Welcomed
 from api.agent_wire import Hello, Malformed, answer_of, command_to_wire, hello_of, report_of, tail_of, up_of
+from api.listening import AddressRefused, listener
 from api.proto import agent_pb2 as wire
 from controllers.providers.agent_commands import Command
 from controllers.providers.agents import Connections
@@ -45,10 +46,6 @@ log = structlog.get_logger("rmctl.agents")
 
 Requests = AsyncIterator[bytes]
 Context = aio.ServicerContext[bytes, bytes]
-
-
-class AddressRefused(Exception):
-    """An address that agents must not be served on, or cannot be."""
 
 
 class Ended(Exception):
@@ -107,14 +104,18 @@ class AgentDoor:
         self._server: aio.Server | None = None
         self.ports: tuple[int, ...] = ()
 
-    async def start(self, addresses: Sequence[str]) -> None:
-        """`unix:/path` and loopback `HOST:PORT`; `ports` are those bound. Raises AddressRefused."""
+    async def start(self, addresses: Sequence[str], credentials: grpc.ServerCredentials | None = None) -> None:
+        """`unix:/path`, `HOST:PORT`, `tls://HOST:PORT`; `ports` are those bound. Raises AddressRefused."""
         targets = [target(address) for address in addresses]
+        if credentials is None and any(tls for _, tls in targets):
+            raise AddressRefused("agents of other machines are served with TLS only, and there is no certificate")
         self._limiter = anyio.CapacityLimiter(WRITES_AT_ONCE)
+        self._beats = Beats(lambda nodes: self._write(self._facts.heartbeats, nodes))
+        self._beating = asyncio.create_task(self._beats.run())
         server = aio.server(options=OPTIONS)
         handler = grpc.stream_stream_rpc_method_handler(self.session)
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Session": handler}),))
-        self.ports = tuple(_bind(server, address) for address in targets)
+        self.ports = tuple(_bind(server, address, credentials if tls else None) for address, tls in targets)
         await server.start()
         self._server = server
 
@@ -123,6 +124,7 @@ class AgentDoor:
         self._connections.close("the server stops")
         if self._server is not None:
             await self._server.stop(grace)
+            self._beating.cancel()
 
     async def session(self, requests: Requests, context: Context) -> None:
         """One agent's stream, from Hello to its end."""
@@ -204,7 +206,7 @@ class AgentDoor:
     async def _take(self, up: wire.Up, node: str, stream: _Stream) -> None:
         match up.WhichOneof("message"):
             case "heartbeat":
-                await self._write(self._facts.heartbeat, node)
+                await self._beats.stored(node)
                 stream.put(wire.Down(ack=wire.Ack(heartbeat=up.heartbeat.seq)))
             case "report":
                 seq, instance = report_of(up.report, node, self._now())
@@ -241,34 +243,26 @@ async def _next(requests: Requests) -> wire.Up | None:
     return None
 
 
-def target(address: str) -> str:
-    """What gRPC binds for an address. Raises AddressRefused for a path too long and for what leaves this machine."""
-    if address.startswith("unix:"):
-        path = address.removeprefix("unix:").removeprefix("//")
-        length = len(os.fsencode(path))
-        if length > SOCKET_PATH_BYTES:
-            raise AddressRefused(f"socket path is {length} bytes, limit {SOCKET_PATH_BYTES}")
-        return f"unix:{path}"
-    host, _, port = address.rpartition(":")
-    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
-        raise AddressRefused(f'"{address}" is neither unix:/path nor HOST:PORT')
-    if not _loopback(host.strip("[]")):
-        raise AddressRefused(f"{host} is not on loopback: agents are served on loopback and unix sockets only")
-    return address
+def target(address: str) -> tuple[str, bool]:
+    """What gRPC binds for an address, and whether with TLS. Raises AddressRefused."""
+    if not address.startswith("unix:"):
+        found = listener(address)
+        return found.address, found.tls
+    path = address.removeprefix("unix:").removeprefix("//")
+    length = len(os.fsencode(path))
+    if length > SOCKET_PATH_BYTES:
+        raise AddressRefused(f"socket path is {length} bytes, limit {SOCKET_PATH_BYTES}")
+    return f"unix:{path}", False
 
 
-def _loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _bind(server: aio.Server, address: str) -> int:
+def _bind(server: aio.Server, address: str, credentials: grpc.ServerCredentials | None) -> int:
     """A socket is this user's alone from the moment it exists; the data folder's lock keeps other servers off it."""
     before = os.umask(0o177)
     try:
-        port = server.add_insecure_port(address)
+        if credentials is None:
+            port = server.add_insecure_port(address)
+        else:
+            port = server.add_secure_port(address, credentials)
     except RuntimeError as error:
         raise AddressRefused(f"{address} cannot be bound") from error
     finally:

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from cli import messages
 from cli.address import Address
-from cli.errors import Cause, ServerRefused, Unreachable
+from cli.errors import Cause, ServerRefused, Unreachable, UsageProblem
 from cli.terminal import safe, warn
 from resources.version import VERSION
 
@@ -27,10 +27,11 @@ APPLY = "application/apply-patch+yaml"
 
 
 class Access(NamedTuple):
-    """What a server behind TCP asks for."""
+    """What a server behind TCP asks for. `authority` and `certificate` are files, the latter with its key in it."""
 
     token: str | None = None
     authority: str | None = None
+    certificate: str | None = None
 
 
 class UnixConnection(HTTPConnection):
@@ -142,7 +143,24 @@ class Client:
             return self._ask(connection, method, target, body, content_type)
         except _Stale as error:
             self.close()
+            if self.address.scheme == "http" and self._expects_tls():
+                raise Unreachable(messages.NO_TLS.format(address=self.address)) from None
             raise self._lost(error) from None
+
+    def _expects_tls(self) -> bool:
+        """Whether what hung up on plain HTTP shakes hands; nothing is said to it, so nothing is verified."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+        context.set_alpn_protocols(["h2", "http/1.1"])
+        try:
+            with (
+                socket.create_connection((self.address.host.strip("[]"), self.address.port), CONNECT_SECONDS) as plain,
+                context.wrap_socket(plain),
+            ):
+                return True
+        except OSError:
+            return False
 
     def _lost(self, error: Exception) -> Unreachable:
         return Unreachable(messages.LOST.format(address=self.address, why=_why(error)))
@@ -153,7 +171,7 @@ class Client:
         if scheme == "unix":
             connection = UnixConnection(host)
         elif scheme == "https":
-            context = ssl.create_default_context(cafile=self.access.authority)
+            context = self._trust()
             connection = HTTPSConnection(host.strip("[]"), port, timeout=CONNECT_SECONDS, context=context)
         else:
             connection = HTTPConnection(host.strip("[]"), port, timeout=CONNECT_SECONDS)
@@ -171,6 +189,16 @@ class Client:
             connection.sock.settimeout(ANSWER_SECONDS)
         return connection
 
+    def _trust(self) -> ssl.SSLContext:
+        try:
+            context = ssl.create_default_context(cafile=self.access.authority)
+            if self.access.certificate:
+                context.load_cert_chain(self.access.certificate)
+        except (OSError, ssl.SSLError) as error:
+            path = self.access.certificate or self.access.authority
+            raise UsageProblem(messages.BAD_PEM.format(path=path, why=_why(error))) from None
+        return context
+
     def _ask(
         self, connection: HTTPConnection, method: str, target: str, body: object, content_type: str
     ) -> HTTPResponse:
@@ -184,7 +212,7 @@ class Client:
             connection.request(method, target, data, headers)
             response = connection.getresponse()
         except (RemoteDisconnected, BrokenPipeError, ConnectionResetError) as error:
-            raise _Stale(messages.LOST.format(address=self.address, why=_why(error))) from None
+            raise _Stale(_why(error)) from None
         except TimeoutError:
             raise Unreachable(
                 messages.UNREACHABLE.format(address=self.address, why=f"no answer within {ANSWER_SECONDS:g} s")

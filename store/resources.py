@@ -36,6 +36,7 @@ _insert = prepared(insert(table))
 _update = prepared(
     update(table).where(table.c.uid == bindparam("b_uid"), table.c.resource_version == bindparam("b_version"))
 )
+_version = prepared(select(table.c.resource_version).where(table.c.uid == bindparam("u")))
 _delete = prepared(delete(table).where(table.c.uid == bindparam("u")))
 _has_children = prepared(select(exists().where(table.c.owner == bindparam("o"))))
 _has_open_effects = prepared(
@@ -225,16 +226,16 @@ def remove_if_free(tx: Tx, resource: AnyResource) -> bool:
 
 def check(tx: Tx, resource: AnyResource) -> None:
     """Raises Conflict when the resource has moved since it was read."""
-    found = tx.execute(select(table.c.resource_version).where(table.c.uid == resource.uid)).scalar_one_or_none()
+    found = tx.execute(_version, {"u": resource.uid}).scalar_one_or_none()
     if found != resource.resource_version:
         raise Conflict(resource.ref, resource.resource_version, found or 0)
 
 
 def _write(tx: Tx, old: AnyResource, new: AnyResource) -> AnyResource:
-    check(tx, old)
     revision = changes.append(tx, "MODIFIED", new.ref, new.uid, to_wire(new))
     stored = with_(new, resource_version=revision)
-    tx.write(_update, {**row_of(stored), "b_uid": old.uid, "b_version": old.resource_version})
+    if tx.write(_update, {**row_of(stored), "b_uid": old.uid, "b_version": old.resource_version}).rowcount == 0:
+        check(tx, old)
     _relabel(tx, stored, old.labels)
     if stored.generation != old.generation:
         consequences.written(tx, stored)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Mapping
 from typing import Any
@@ -12,6 +11,7 @@ from resources.reference import Ref
 from resources.registry import BY_NAME
 from resources.resource import Resource
 from resources.wire import status_document
+from store import parsed
 from store.errors import Corrupt, TooLarge
 
 MAX_DOCUMENT = 1024 * 1024
@@ -50,23 +50,22 @@ def _checksum(row: Mapping[Any, Any]) -> int:
 
 def resource_of(row: Any) -> AnyResource:
     """Raises Corrupt for a row that does not match its checksum."""
-    values = row._mapping
     ref = Ref(row.kind, row.name, row.project)
-    if _checksum(values) != row.checksum:
+    if _checksum(row._mapping) != row.checksum:
         raise Corrupt(ref)
     kind = BY_NAME[row.kind]
-    document = json.loads(row.spec)
+    document, spec = parsed.spec(kind.spec, row.spec)
     return kind.resource(
         ref=ref,
         uid=row.uid,
         generation=row.generation,
         resource_version=row.resource_version,
-        spec=kind.spec.model_validate(document),
-        status=kind.status.model_validate_json(row.status),
+        spec=spec,
+        status=parsed.status(kind.status, row.status),
         document=document,
-        labels=json.loads(row.labels),
-        annotations=json.loads(row.annotations),
-        finalizers=tuple(json.loads(row.finalizers)),
+        labels=parsed.plain(None, row.labels),
+        annotations=parsed.plain(None, row.annotations),
+        finalizers=tuple(parsed.plain(None, row.finalizers)),
         owner=row.owner,
         created_at=row.created_at,
         deletion_timestamp=row.deletion_timestamp,

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -61,9 +61,9 @@ class Watched(AgentFacts):
         self._ring()
         return answer
 
-    def heartbeat(self, node: str) -> None:
-        super().heartbeat(node)
-        self.beats += 1
+    def heartbeats(self, beating: Sequence[str]) -> None:
+        super().heartbeats(beating)
+        self.beats += len(beating)
         self._ring()
 
     def report(self, node: str, seq: int, instance: Instance) -> None:
@@ -272,6 +272,11 @@ def _run(settings: dict[str, Any], output: Path, first: str) -> subprocess.Popen
     argv = [sys.executable, "-c", RUN, json.dumps(settings), first]
     with output.open("ab") as file:
         return subprocess.Popen(argv, stdout=file, stderr=file, start_new_session=True)
+
+
+def once_there(name: str) -> dict[str, Any]:
+    """Readiness of a job that makes a file when it has come to the point."""
+    return {"exec": ["test", "-e", name], "periodSeconds": 0.05}
 
 
 def attempt(job: StartJob, number: int) -> StartJob:

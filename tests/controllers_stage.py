@@ -137,7 +137,7 @@ class Stage:
                     self.allocations[allocation.id] = allocation
                     self.fleet.put_claim(seen(allocation))
         for key in decision.cancel:
-            self.answer(key, "rejected", code="cancelled")
+            self.withdraw(key)
         for effect in decision.effects:
             assert effect.key not in self.effects, f"{effect.key} twice"
             self.effects[effect.key] = EffectRecord(
@@ -151,6 +151,10 @@ class Stage:
         finalizers = self.job.finalizers if decision.finalizers is None else decision.finalizers
         self.job = replace(self.job, status=stored, finalizers=finalizers)
         self.gone = self.job.deleting and not finalizers
+
+    def withdraw(self, key: str) -> None:
+        """A start that nobody had tried yet."""
+        self.answer(key, "rejected", code="cancelled")
 
     def spec(self, **fields: Any) -> Stage:
         """Another spec, one generation on."""
@@ -203,3 +207,28 @@ class Stage:
     def said(self, type_: str = "Ready") -> tuple[str, str, str] | None:
         found = self.condition(type_)
         return None if found is None else (found.status, found.reason, found.message)
+
+
+def stage(*nodes: str, **spec: object) -> Stage:
+    on = Stage(a_job(**spec))
+    for name in nodes or ("node-a", "node-b"):
+        on.node(name)
+    return on
+
+
+def begun(on: Stage) -> Stage:
+    """The start that was ordered is carried out, and the instance becomes ready."""
+    status = on.job.status
+    on.answer(f"start/{status.run_generation}/{status.attempt}", "applied").told("running").told("ready").run()
+    return on
+
+
+def crash(on: Stage, **fields: object) -> float:
+    """Fail, wait out the spacing, start again; how long that took."""
+    on.ended(**fields)  # type: ignore[arg-type]
+    due = on.job.status.next_start_at
+    assert due is not None
+    waited = due - on.now
+    on.after(waited).run()
+    begun(on)
+    return waited

@@ -40,8 +40,8 @@ class Fleet:
         )
         return Ran(ran.returncode, ran.stdout, ran.stderr)
 
-    def server(self) -> Process:
-        return self._started("server")
+    def server(self, *flags: str) -> Process:
+        return self._started("server", *flags)
 
     def agent(self, name: str, *flags: str) -> Process:
         """Joins with a token of its own."""
@@ -49,6 +49,10 @@ class Fleet:
         assert token.code == 0, token.err
         self.nodes.append(name)
         return self._started("agent", "--node", name, "--token", token.out.strip(), *flags)
+
+    def again(self, name: str) -> Process:
+        """An agent that has joined before, with the credential that it keeps."""
+        return self._started("agent", "--node", name)
 
     def _started(self, *words: str) -> Process:
         """Blocks until it says that it is ready."""

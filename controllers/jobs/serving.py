@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from controllers.jobs import commands, ids, sentences
 from controllers.jobs.endings import silent_ready
-from controllers.jobs.fate import Alive, Doubtful, Fate, Sent, unseen_until
+from controllers.jobs.fate import Alive, Doubtful, Fate, Sent, next_look
 from controllers.jobs.step import Step
 from controllers.runtime.decision import Decision, Release
 from resources.allocation import Allocation
@@ -35,7 +35,7 @@ def follow(step: Step, claim: Allocation, fate: Fate) -> Decision:
         case Sent(record=record):
             late = f": {record.error}" if record.error and record.state == "pending" else ""
             ready = silent_ready(step, claim.node, "starts on") or _starting(f"starts on {claim.node}{late}")
-            return step.on(phase="starting").end(ready, room=claim.node, after=unseen_until(record))
+            return step.on(phase="starting").end(ready, room=claim.node, after=next_look(record, step.now))
         case _:
             return _unsent(step, claim)
 

@@ -62,7 +62,7 @@ def _finalizers(tx: Tx, resource: Resource[Any, Any], decision: Decision) -> tup
     if resource.deleting:
         kept = tuple(name for name in kept if name in resource.finalizers)
     held = EFFECTS_FINALIZER in resource.finalizers or not resource.deleting
-    return (*kept, EFFECTS_FINALIZER) if held and effects.open_of(tx, resource.uid) else kept
+    return (*kept, EFFECTS_FINALIZER) if held and effects.any_open(tx, resource.uid) else kept
 
 
 def _block(tx: Tx, change: Block | Unblock) -> None:

@@ -215,7 +215,7 @@ class SimNode:
                 continue
             if self.world.scheduler.monotonic - beaten >= HEARTBEAT_SECONDS:
                 beaten = self.world.scheduler.monotonic
-                if server.call(lambda: server.facts.heartbeat(self.name), CALL_SECONDS) is LOST:
+                if server.call(lambda: server.facts.heartbeats((self.name,)), CALL_SECONDS) is LOST:
                     break
                 continue
             self.changed.wait(max(HEARTBEAT_SECONDS - (self.world.scheduler.monotonic - beaten), 0.1))

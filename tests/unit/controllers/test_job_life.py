@@ -10,8 +10,6 @@ from controllers.runtime.decision import Release, Reserve
 from resources.reference import Ref
 from tests.controllers_stage import START, Stage, a_job, a_pool_resource
 
-req = pytest.mark.req
-
 
 def stage(**spec: object) -> Stage:
     return Stage(a_job(**spec)).node("node-a").node("node-b")
@@ -34,7 +32,7 @@ def test_a_place_is_claimed_and_the_start_ordered_in_one_decision() -> None:
     assert decision.events[0].message == "node-a of 2 nodes, tier local"
 
 
-@req("F176")
+@pytest.mark.req("F176")
 def test_a_decision_to_place_is_told_with_its_ranking() -> None:
     payload = stage().run().events[0].payload
     assert (payload["outcome"], payload["node"], payload["nodes"]) == ("placed", "node-a", 2)
@@ -87,6 +85,7 @@ def test_nowhere_to_go_is_told_in_the_placers_words() -> None:
     assert (decision.requeue_after, decision.no_place_since) == (30, ("local", 0))
 
 
+@pytest.mark.req("FA53")
 def test_every_plan_that_found_nothing_is_counted_once() -> None:
     on = stage(requirements={"requiredCapacity": 6})
     on.run()
@@ -113,7 +112,7 @@ def test_without_its_pool_a_job_waits_and_says_so() -> None:
     assert decision.requeue_after == 30
 
 
-@req("F59", "F60")
+@pytest.mark.req("F59", "F60")
 def test_a_manual_job_is_dormant_until_it_is_started() -> None:
     on = stage(startMode="manual")
     decision = on.run()
@@ -123,7 +122,7 @@ def test_a_manual_job_is_dormant_until_it_is_started() -> None:
     assert on.job.status.node == "node-a"
 
 
-@req("F62", "F63", "F64")
+@pytest.mark.req("F62", "F63", "F64")
 def test_a_job_made_dormant_runs_on_and_does_not_come_back() -> None:
     on = stage().up()
     on.spec(active=False).settle()
@@ -133,7 +132,7 @@ def test_a_job_made_dormant_runs_on_and_does_not_come_back() -> None:
     assert on.said() == ("True", "Dormant", "is dormant until it is started: rmctl start ch/primary/web")
 
 
-@req("F24", "F25")
+@pytest.mark.req("F24", "F25")
 def test_no_place_is_looked_for_before_the_lead() -> None:
     tiers = [{"name": "local", "kind": "local-servers", "scaleOut": "fixed", "placementLeadMs": 60000}]
     on = stage(startDateTime="1970-01-12T13:56:40Z")
@@ -203,7 +202,7 @@ def test_a_start_that_nobody_has_seen_is_withdrawn_by_a_change() -> None:
     on.run()
     on.spec(command=["other"])
     decision = on.run()
-    assert (decision.cancel, decision.effects) == (("start/1/1",), ())
+    assert (decision.cancel, decision.effects, decision.requeue_after) == (("start/1/1",), (), 0)
     decision = on.run()
     assert [e.key for e in decision.effects] == ["start/2/1"]
     assert [e.type for e in decision.events] == ["PlacementDecision"]
@@ -229,8 +228,8 @@ def test_a_start_that_its_agent_forgot_is_a_failure_once_the_agent_is_there_to_b
     on = stage()
     on.run()
     on.answer("start/1/1", "applied").after(61)
-    on.state("node-a", connected=False).settle()
-    assert on.job.status.attempt == 1
+    decision = on.state("node-a", connected=False).settle()
+    assert (on.job.status.attempt, decision.requeue_after) == (1, 5)
     on.state("node-a", connected=True).run()
     assert (on.job.status.attempt, on.job.status.phase) == (2, "backoff")
 
@@ -246,6 +245,18 @@ def test_deleting_stops_waits_and_lets_go() -> None:
     decision = on.run()
     assert (decision.claims, decision.finalizers, on.gone) == ((Release("u-1.1.1"),), (), True)
     assert [e.type for e in decision.events] == ["JobDeleted"]
+
+
+def test_deleting_looks_again_until_an_agent_can_be_asked() -> None:
+    on = stage()
+    on.run()
+    on.answer("start/1/1", "applied")
+    on.job = replace(on.job, deletion_timestamp=on.now)
+    on.run()
+    on.state("node-a", connected=False).answer("stop/1/1", "applied").after(90)
+    assert on.settle().requeue_after == 5
+    on.state("node-a", connected=True).run()
+    assert on.gone
 
 
 def test_deleting_a_job_that_never_ran_is_one_pass() -> None:
@@ -282,7 +293,7 @@ def test_a_first_place_wakes_the_backup_and_the_rest_of_the_group() -> None:
     assert on.run().wake == (Ref("job", "ch.primary.log", "default"), Ref("job", "ch.backup.web", "default"))
 
 
-@req("F82", "F83")
+@pytest.mark.req("F82", "F83")
 def test_the_first_of_a_group_finds_room_for_all_and_the_rest_follow() -> None:
     on = Stage(a_job(coLocateWith=["log"])).node("node-a", vcpu=2).node("node-b", vcpu=4)
     on.sibling("ch.primary.log", waits=True, coLocateWith=["web"], requirements={"requiredCapacity": 2})
