@@ -38,7 +38,7 @@ class Crew(Generic[C]):
     """`work(crew)` runs in a worker until `pop` has nothing more.
 
     Claims ride along in the transaction that made them due; a dispatcher looks when an instant has come, and now and
-    then for its own sake. A worker wakes the next one when it finds more than `spread` claims waiting.
+    then for its own sake. A worker that leaves claims behind wakes the next one.
     """
 
     def __init__(
@@ -51,7 +51,6 @@ class Crew(Generic[C]):
         *,
         workers: int,
         most: int,
-        spread: int,
     ) -> None:
         self._store = store
         self.patience = Patience(store, environment)
@@ -60,7 +59,6 @@ class Crew(Generic[C]):
         self._source = source
         self._do = work
         self._most = most
-        self._spread = spread
         self._ready: deque[C] = deque()
         self._idle: deque[int] = deque(range(workers))
         self._handed = [environment.signal() for _ in range(workers)]
@@ -97,15 +95,20 @@ class Crew(Generic[C]):
             task.join(timeout)
         return tuple(self._ready)
 
-    def pop(self) -> C | None:
-        """The next claim for the calling worker; None when there is none, and once the crew stops."""
-        try:
-            claim = None if self.stopping else self._ready.popleft()
-        except IndexError:
-            return None
-        if len(self._ready) >= self._spread:
+    def pop(self, most: int) -> list[C]:
+        """The next claims for the calling worker; none when there are none, and once the crew stops."""
+        claims: list[C] = []
+        with suppress(IndexError):
+            while len(claims) < most and not self.stopping:
+                claims.append(self._ready.popleft())
+        if self._ready:
             self.wake()
-        return claim
+        return claims
+
+    def put_back(self, claims: Sequence[C]) -> None:
+        """What the calling worker does not come to; another one is woken for it."""
+        self._ready.extendleft(reversed(claims))
+        self.wake()
 
     def wake(self) -> None:
         """One more worker, if there is one and none is on its way."""

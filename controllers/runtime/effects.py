@@ -15,7 +15,7 @@ from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
 from resources.effect import Absent, Answer, Applied, EffectRecord, Observation, Rejected, Unknown
 from resources.event import Event
-from store import effects, events, queue, resources
+from store import effects, events, resources
 from store.effects import EffectClaim
 from store.environment import Environment, Task
 from store.errors import ClaimLost, Failed
@@ -69,7 +69,6 @@ class EffectWorkers:
             self._work,
             workers=workers,
             most=workers,
-            spread=1,
         )
         self._answered: deque[Answered] = deque()
         self._came = environment.signal()
@@ -102,8 +101,8 @@ class EffectWorkers:
         return min((note.at for note in notes_of(notes, EffectDue) if note.provider == mine), default=None)
 
     def _work(self) -> None:
-        while (claim := self._crew.pop()) is not None:
-            self._answered.append(self._answer(claim))
+        while claims := self._crew.pop(1):
+            self._answered.append(self._answer(claims[0]))
             self._came.set()
 
     def _write_receipts(self) -> None:
@@ -187,10 +186,9 @@ class EffectWorkers:
         event = _event(stored, recovered=recovered)
         if event is not None:
             events.add(tx, stored.owner, stored.uid, event)
-        owner = resources.find(tx, stored.owner)
-        if owner is not None and owner.uid == stored.uid:
-            queue.enqueue(tx, owner.ref)
-            if stored.final:
+        if resources.wake(tx, stored.uid) and stored.final:
+            owner = resources.by_uid(tx, stored.uid)
+            if owner is not None:
                 resources.remove_if_free(tx, owner)
 
     def _unobserved(self, tx: Tx, *, claim: EffectClaim, error: str) -> None:

@@ -73,7 +73,6 @@ class Passes:
             self._work,
             workers=workers,
             most=workers * together,
-            spread=together,
         )
         self.ran = 0
 
@@ -87,8 +86,7 @@ class Passes:
 
     def run(self, claim: Claim) -> None:
         """One pass over a claimed key, whatever becomes of it."""
-        one = self._pass(claim)
-        self._carry_out([(one, next(one))])
+        self._carry_out(self._decided([claim]))
 
     def _take(self, tx: Tx, limit: int) -> Sequence[Claim]:
         return queue.claim(tx, limit=limit, token=self._environment.token, backoff=self._backoff)
@@ -97,19 +95,23 @@ class Passes:
         return backoff(errors, self._environment.random())
 
     def _work(self) -> None:
-        while begun := self._begin():
-            self._carry_out(begun)
+        while claims := self._crew.pop(self._together):
+            self._carry_out(self._decided(claims))
 
-    def _begin(self) -> list[tuple[Pass, Write]]:
-        """Decide on what is ready; the commits are left to `_carry_out`."""
+    def _decided(self, claims: Sequence[Claim]) -> list[tuple[Pass, Write]]:
+        """Decide on claimed keys, all in one snapshot; the commits are left to `_carry_out`.
+
+        The snapshot is opened after the claims were made, so it shows whatever woke their keys.
+        """
         began = self._environment.monotonic()
         begun: list[tuple[Pass, Write]] = []
-        while len(begun) < self._together and (claim := self._crew.pop()) is not None:
-            one = self._pass(claim)
-            begun.append((one, next(one)))
-            if self._environment.monotonic() - began > SLOW_SECONDS:
-                self._crew.wake()
-                break
+        with self._store.read() as tx:
+            for number, claim in enumerate(claims, 1):
+                one = self._pass(claim, tx)
+                begun.append((one, next(one)))
+                if self._environment.monotonic() - began > SLOW_SECONDS:
+                    self._crew.put_back(claims[number:])
+                    break
         return begun
 
     def _carry_out(self, begun: list[tuple[Pass, Write]]) -> None:
@@ -127,11 +129,11 @@ class Passes:
                     continue
             begun = again
 
-    def _pass(self, claim: Claim) -> Pass:
+    def _pass(self, claim: Claim, tx: Tx) -> Pass:
         began = self._environment.monotonic()
         self.ran += 1
         try:
-            outcome = yield from self._reconcile(claim)
+            outcome = yield from self._reconcile(claim, tx)
         except ClaimLost:
             outcome = "claim lost"
         except Conflict as conflict:
@@ -148,13 +150,14 @@ class Passes:
             seconds=round(self._environment.monotonic() - began, 6),
         )
 
-    def _reconcile(self, claim: Claim) -> Steps:
+    def _reconcile(self, claim: Claim, tx: Tx) -> Steps:
         controller = self._controllers.get(claim.ref.kind)
         excluded: dict[str, str] = {}
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
+            snapshot = nullcontext(tx) if attempt == 0 else self._store.read()
             planning = self._fleet.planning() if controller is not None and controller.places else nullcontext()
-            with planning:
-                resource, decision = self._decide(claim, controller, excluded)
+            with snapshot as reading, planning:
+                resource, decision = self._decide(claim, controller, excluded, reading)
                 assumed = self._fleet.assume(decision) if decision is not None else ()
             if resource is None or decision is None:
                 yield partial(queue.settle, claim=claim)
@@ -175,13 +178,12 @@ class Passes:
         return "lost races"
 
     def _decide(
-        self, claim: Claim, controller: Controller[Any, Any] | None, excluded: Mapping[str, str]
+        self, claim: Claim, controller: Controller[Any, Any] | None, excluded: Mapping[str, str], tx: Tx
     ) -> tuple[Resource[Any, Any] | None, Decision | None]:
-        with self._store.read() as tx:
-            resource = resources.find(tx, claim.ref)
-            if resource is None or controller is None:
-                return resource, None
-            view = controller.observe(resource, SnapshotReader(tx, self._fleet, self._started_at))
+        resource = resources.find(tx, claim.ref)
+        if resource is None or controller is None:
+            return resource, None
+        view = controller.observe(resource, SnapshotReader(tx, self._fleet, self._started_at))
         seed = self._environment.random().getrandbits(32)
         facts = Facts(now=self._environment.now(), seed=seed, excluded=dict(excluded))
         return resource, controller.decide(resource, view, facts)

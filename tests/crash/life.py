@@ -94,8 +94,8 @@ class Life:
     def drop(self) -> None:
         """Let go of the files without a word to the tasks, which never run again."""
         assert self.store is not None
-        for connection in (*self.store._readers, self.store._writing):
-            connection.close()
+        for held in (*self.store._readers, self.store._writing):
+            held.connection.close()
         self.store.engine.dispose()
         self.outside.close()
         DROPPED.append(self)

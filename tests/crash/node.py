@@ -86,6 +86,6 @@ class Agent:
                 self._outside.acknowledged(self.name, told[0])
             elif since >= HEARTBEAT_SECONDS:
                 beaten = self._clock.monotonic
-                self._facts.heartbeat(self.name)
+                self._facts.heartbeats((self.name,))
             else:
                 self.changed.wait(min(HEARTBEAT_SECONDS - since, HEARTBEAT_SECONDS if due is None else due))
