@@ -14,6 +14,7 @@ from controllers.runtime.commit import commit
 from controllers.runtime.controller import Controller
 from controllers.runtime.crew import Crew, Source
 from controllers.runtime.decision import Decision, Facts
+from controllers.runtime.epoch import Epoch
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
 from resources.event import Event
@@ -64,7 +65,7 @@ class Passes:
         self._environment = environment
         self._controllers = controllers
         self._together = together
-        self._started_at = started_at
+        self._epoch = Epoch(environment, started_at)
         self._crew: Crew[Claim] = Crew(
             store,
             environment,
@@ -183,7 +184,7 @@ class Passes:
         resource = resources.find(tx, claim.ref)
         if resource is None or controller is None:
             return resource, None
-        view = controller.observe(resource, SnapshotReader(tx, self._fleet, self._started_at))
+        view = controller.observe(resource, SnapshotReader(tx, self._fleet, self._epoch.since()))
         seed = self._environment.random().getrandbits(32)
         facts = Facts(now=self._environment.now(), seed=seed, excluded=dict(excluded))
         return resource, controller.decide(resource, view, facts)
