@@ -56,6 +56,7 @@ class Session:
         self._welcomed = anyio.Event()
         self._heartbeats: dict[int, float] = {0: boottime()}
         self._acknowledged = boottime()
+        self._over = False
 
     async def run(self, stub: AgentsAsyncStub) -> None:
         """Ends by raising: StreamLost, or what the call raised."""
@@ -71,6 +72,7 @@ class Session:
                         raise
                 raise StreamLost("the stream ended")
         finally:
+            self._over = True
             call.cancel()
 
     async def _up(self) -> AsyncIterator[wire.Up]:
@@ -124,7 +126,9 @@ class Session:
         self._welcomed.set()
 
     async def _obey(self, command: wire.Command) -> None:
-        self._parts.outbox.result(await self._parts.commands.carry_out(command))
+        result = await self._parts.commands.carry_out(command, lambda: not self._over)
+        if not self._over:
+            self._parts.outbox.result(result)
 
     async def _take_ack(self, ack: wire.Ack) -> None:
         if ack.heartbeat:

@@ -119,11 +119,13 @@ class Watcher:
     def _second(self, agent: SimAgent, command: StartJob, node: SimAgent, other: Process) -> None:
         if other.facts.id == command.instance:
             self._world.fail(f"{command.instance} lives on {node.name} and starts on {agent.name}")
-        rule = other.command.spec.on_disconnect
+        job = self.jobs.get(command.job_uid)
+        now = command.spec.on_disconnect if job is None else job.spec.on_disconnect
+        rules = {other.command.spec.on_disconnect, now}
         where = f"{other.facts.id} lives on {node.name}, and {command.instance} starts on {agent.name}"
-        if rule == "stop":
+        if "stop" in rules:
             self._world.fail(f"a job that is to stop runs twice: {where}")
-        if rule == "hold" and node.name not in self._world.client.given_up:
+        if rules == {"hold"} and node.name not in self._world.client.given_up:
             self._world.fail(f"a job that is held runs twice: {where}")
         decided = self._reserved_at.get(command.instance, 0.0)
         if node.connected_at is not None and node.connected_at < decided - 1 and self._world.calm() > BACK_SECONDS:
