@@ -12,7 +12,7 @@ from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
 from resources.effect import Absent, Answer, Applied, EffectRecord, Observation, Rejected, Unknown
 from resources.event import Event
-from store import effects, events, queue, resources
+from store import effects, events, holds, queue, resources
 from store.effects import EffectClaim
 from store.environment import Environment
 from store.errors import ClaimLost
@@ -93,6 +93,8 @@ class EffectWorkers:
 
     def _take(self, tx: Tx) -> tuple[tuple[EffectClaim, ...], float | None]:
         provider = self._driver.provider
+        if holds.find(tx) is not None:
+            return (), None
         claims = effects.claim(tx, provider, limit=len(self._idle), token=self._environment.token)
         return claims, effects.next_due(tx, provider)
 
