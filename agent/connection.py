@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import grpc
 import structlog
-from anyio import create_task_group, sleep
+from anyio import create_task_group, move_on_after, sleep
 from anyio.abc import TaskGroup
 from grpc import aio
 
@@ -19,6 +19,8 @@ from api.proto.agent_pb2_grpc import AgentsStub
 
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 8.0
+SETTLING_SECONDS = 5.0
+"""How long a Hello waits for commands that are under way; what is not settled then is listed as starting."""
 MESSAGE_BYTES = 4 * 1024 * 1024
 SOCKET_PATH_BYTES = 107
 OPTIONS = (
@@ -82,7 +84,8 @@ class Connection:
 
     async def _once(self, work: TaskGroup) -> str:
         """One connection, from dial to end; returns why it ended."""
-        await self._parts.commands.idle()
+        with move_on_after(SETTLING_SECONDS):
+            await self._parts.commands.idle()
         lost: list[BaseException] = []
         async with aio.insecure_channel(self._target, options=OPTIONS) as channel:
             try:

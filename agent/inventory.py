@@ -15,6 +15,7 @@ from api.proto import agent_pb2 as wire
 from resources.quantities import milli
 
 MIB = 1024 * 1024
+DEVICES = "expected a JSON list of objects with id and class"
 
 
 def version() -> str:
@@ -68,6 +69,8 @@ def _devices(path: Path) -> list[wire.Device]:
     """A JSON list of {id, class, attributes, links}."""
     try:
         listed = json.loads(path.read_bytes())
+        if not isinstance(listed, list):
+            raise SettingsRefused(f"--devices: {path}: {DEVICES}")
         return [
             wire.Device(
                 id=str(one["id"]),
@@ -80,4 +83,4 @@ def _devices(path: Path) -> list[wire.Device]:
     except OSError as error:
         raise SettingsRefused(f"--devices: {path}: {error.strerror}") from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise SettingsRefused(f"--devices: {path}: expected a JSON list of objects with id and class") from error
+        raise SettingsRefused(f"--devices: {path}: {DEVICES}") from error

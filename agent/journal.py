@@ -37,8 +37,9 @@ class Entry:
 class Journal:
     """`last_report` is the number that was given last; they count from one."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, kept: int = KEPT_COMMANDS) -> None:
         self._path = path
+        self._kept = kept
         self._lock = threading.Lock()
         self._commands: dict[str, Entry] = {}
         self._reports: dict[int, Document] = {}
@@ -141,7 +142,7 @@ class Journal:
     def _compact(self) -> None:
         """Rewrite what still matters: open commands, the newest settled ones, reports on their way."""
         settled = [effect for effect, entry in self._commands.items() if entry.result is not None]
-        for effect in settled[: max(0, len(settled) - KEPT_COMMANDS)]:
+        for effect in settled[: max(0, len(settled) - self._kept)]:
             del self._commands[effect]
         data = b"".join(_line(record) for record in self._records())
         replace_file(self._path, data)

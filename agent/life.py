@@ -51,6 +51,8 @@ class Life:
         self._tasks: TaskGroup | None = None
         self._telling = anyio.Lock()
         self.ended = anyio.Event()
+        self.listed = False
+        """A Hello has named it."""
 
     def launched(self, pid: int, shim: subprocess.Popen[bytes] | None) -> None:
         """Its shim lives, ours to reap or adopted; `pid` is the job's."""

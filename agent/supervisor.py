@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
-from anyio import to_thread
+from anyio import CancelScope, to_thread
 from anyio.abc import TaskGroup
 
 from agent import environment, ports, workfolder
@@ -25,7 +25,7 @@ from resources.facts import Instance
 from resources.quantities import plain
 
 RETRY_SECONDS = 5.0
-SUPERSEDED_GRACE_SECONDS = 5.0
+SUPERSEDED_GRACE_SECONDS = 4.0
 
 log = structlog.get_logger()
 
@@ -68,7 +68,10 @@ class Supervisor:
 
     def listed(self) -> tuple[Instance, ...]:
         """The whole truth for a Hello: what lives, and ends that the server has not acknowledged."""
-        return tuple(life.facts for life in self._lives.values() if life.facts.alive or not life.folder.told)
+        told = [life for life in self._lives.values() if life.facts.alive or not life.folder.told]
+        for life in told:
+            life.listed = True
+        return tuple(life.facts for life in told)
 
     async def adopt(self) -> None:
         """Take up what an earlier agent left: living shims, and ends that happened meanwhile."""
@@ -106,21 +109,17 @@ class Supervisor:
             return Rejected(refusal.code, refusal.detail)
         life = self._life(order, folder, first_facts(order, self._node), env)
         self._lives[order.instance] = life
-        outcome: Outcome = Deferred("the agent is going away", RETRY_SECONDS)
-        try:
-            outcome = await self._launch(life, env)
-        except InvalidSpec as refusal:
-            outcome = Rejected(refusal.code, refusal.detail)
-        except OSError as error:
-            outcome = Deferred(f"{error.strerror or error}", RETRY_SECONDS)
-        finally:
-            if not isinstance(outcome, Applied):
+        with CancelScope(shield=True):  # an agent that ends lets a start that has begun come to its end
+            outcome = await self._launched(life, env)
+            if isinstance(outcome, Applied):
+                await life.change(state="running")
+                self._watch(life)
+                await self._forget_older(order)
+            else:
                 del self._lives[order.instance]
-                folder.remove()
-        if isinstance(outcome, Applied):
-            await life.change(state="running")
-            self._watch(life)
-            await self._forget_older(order)
+                await to_thread.run_sync(folder.remove)
+                if life.listed:
+                    await life.change(state="exited", reason=outcome.detail)
         return outcome
 
     async def stop(self, instance: str, reason: str, grace: float | None) -> Outcome:
@@ -172,6 +171,14 @@ class Supervisor:
             if port in claimed:
                 raise Refusal(PORT_TAKEN, f"{port} is declared by {claimed[port]}")
         return env
+
+    async def _launched(self, life: Life, env: dict[str, str]) -> Outcome:
+        try:
+            return await self._launch(life, env)
+        except InvalidSpec as refusal:
+            return Rejected(refusal.code, refusal.detail)
+        except OSError as error:
+            return Deferred(f"{error.strerror or error}", RETRY_SECONDS)
 
     async def _launch(self, life: Life, env: dict[str, str]) -> Outcome:
         order, folder = life.order, life.folder

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from api.agent_wire import Hello
 from placement.request import CAPABILITY_PREFIX
@@ -15,7 +16,8 @@ from resources.pool import Pool
 from resources.reference import Ref
 from resources.resource import Resource
 from store import credentials, effects, ledger, nodes, queue, resources
-from store.store import Store
+from store.notes import Written
+from store.store import Store, notes_of
 from store.tx import Tx
 
 DEFAULT_POOL = "default"
@@ -55,12 +57,18 @@ class AgentFacts:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self._quiet: set[str] = set()
+        store.subscribe(self._follow)
+        with store.read() as tx:
+            for node in resources.list_all(tx, "node"):
+                self._note(node)
 
     def hello(self, hello: Hello) -> Welcomed | NotKnown | NotAllowed:
         return self._store.write(lambda tx: _hello(tx, hello, secrets.token_urlsafe(32)))
 
-    def heartbeat(self, node: str) -> None:
-        self._store.write(lambda tx: _heartbeat(tx, node))
+    def heartbeats(self, beating: Sequence[str]) -> None:
+        """Server time for each; a node that was thought silent is looked at."""
+        self._store.write(lambda tx: _heartbeats(tx, beating, frozenset(self._quiet)))
 
     def report(self, node: str, seq: int, instance: Instance) -> None:
         """A number that was stored before is ignored."""
@@ -77,6 +85,17 @@ class AgentFacts:
 
     def disconnected(self, node: str) -> None:
         self._store.write(lambda tx: _disconnected(tx, node))
+
+    def _follow(self, notes: Sequence[object]) -> None:
+        for note in notes_of(notes, Written):
+            if isinstance(note.resource, Node):
+                self._note(note.resource)
+
+    def _note(self, node: Resource[Any, Any]) -> None:
+        if node.status.phase in QUIET:
+            self._quiet.add(node.name)
+        else:
+            self._quiet.discard(node.name)
 
 
 def _hello(tx: Tx, hello: Hello, spare_credential: str) -> Welcomed | NotKnown | NotAllowed:
@@ -218,11 +237,11 @@ def _report(tx: Tx, node: str, seq: int, instance: Instance) -> None:
     nodes.set_report_seq(tx, node, seq)
 
 
-def _heartbeat(tx: Tx, node: str) -> None:
-    nodes.heartbeat(tx, node)
-    stored = resources.find(tx, Ref("node", node))
-    if isinstance(stored, Node) and stored.status.phase in QUIET:
-        queue.enqueue(tx, stored.ref)
+def _heartbeats(tx: Tx, beating: Sequence[str], quiet: frozenset[str]) -> None:
+    for node in beating:
+        nodes.heartbeat(tx, node)
+        if node in quiet and resources.stands(tx, Ref("node", node)):
+            queue.enqueue(tx, Ref("node", node))
 
 
 def _disconnected(tx: Tx, node: str) -> None:

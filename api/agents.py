@@ -17,6 +17,7 @@ import structlog
 from anyio import to_thread
 from grpc import aio
 
+from api.agent_beats import Beats
 from api.agent_facts import AgentFacts, NotAllowed, NotKnown, Welcomed
 from api.agent_wire import Hello, Malformed, answer_of, command_to_wire, hello_of, report_of, tail_of, up_of
 from api.proto import agent_pb2 as wire
@@ -111,6 +112,8 @@ class AgentDoor:
         """`unix:/path` and loopback `HOST:PORT`; `ports` are those bound. Raises AddressRefused."""
         targets = [target(address) for address in addresses]
         self._limiter = anyio.CapacityLimiter(WRITES_AT_ONCE)
+        self._beats = Beats(lambda nodes: self._write(self._facts.heartbeats, nodes))
+        self._beating = asyncio.create_task(self._beats.run())
         server = aio.server(options=OPTIONS)
         handler = grpc.stream_stream_rpc_method_handler(self.session)
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Session": handler}),))
@@ -123,6 +126,7 @@ class AgentDoor:
         self._connections.close("the server stops")
         if self._server is not None:
             await self._server.stop(grace)
+            self._beating.cancel()
 
     async def session(self, requests: Requests, context: Context) -> None:
         """One agent's stream, from Hello to its end."""
@@ -204,7 +208,7 @@ class AgentDoor:
     async def _take(self, up: wire.Up, node: str, stream: _Stream) -> None:
         match up.WhichOneof("message"):
             case "heartbeat":
-                await self._write(self._facts.heartbeat, node)
+                await self._beats.stored(node)
                 stream.put(wire.Down(ack=wire.Ack(heartbeat=up.heartbeat.seq)))
             case "report":
                 seq, instance = report_of(up.report, node, self._now())

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -61,9 +61,9 @@ class Watched(AgentFacts):
         self._ring()
         return answer
 
-    def heartbeat(self, node: str) -> None:
-        super().heartbeat(node)
-        self.beats += 1
+    def heartbeats(self, beating: Sequence[str]) -> None:
+        super().heartbeats(beating)
+        self.beats += len(beating)
         self._ring()
 
     def report(self, node: str, seq: int, instance: Instance) -> None:

@@ -137,7 +137,7 @@ class Stage:
                     self.allocations[allocation.id] = allocation
                     self.fleet.put_claim(seen(allocation))
         for key in decision.cancel:
-            self.answer(key, "rejected", code="cancelled")
+            self.withdraw(key)
         for effect in decision.effects:
             assert effect.key not in self.effects, f"{effect.key} twice"
             self.effects[effect.key] = EffectRecord(
@@ -151,6 +151,10 @@ class Stage:
         finalizers = self.job.finalizers if decision.finalizers is None else decision.finalizers
         self.job = replace(self.job, status=stored, finalizers=finalizers)
         self.gone = self.job.deleting and not finalizers
+
+    def withdraw(self, key: str) -> None:
+        """A start that nobody had tried yet."""
+        self.answer(key, "rejected", code="cancelled")
 
     def spec(self, **fields: Any) -> Stage:
         """Another spec, one generation on."""

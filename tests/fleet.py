@@ -50,6 +50,10 @@ class Fleet:
         self.nodes.append(name)
         return self._started("agent", "--node", name, "--token", token.out.strip(), *flags)
 
+    def again(self, name: str) -> Process:
+        """An agent that has joined before, with the credential that it keeps."""
+        return self._started("agent", "--node", name)
+
     def _started(self, *words: str) -> Process:
         """Blocks until it says that it is ready."""
         with (self.folder / f"{words[0]}.log").open("a") as log:

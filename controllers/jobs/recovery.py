@@ -110,7 +110,7 @@ def vanished(job: Job, status: JobStatus, node: str, pool: Pool | None, now: flo
 
 
 def lost(job: Job, status: JobStatus, node: str, pool: Pool | None, now: float) -> Aftermath:
-    """Its node is lost. It counts as a restart, and waits only if the job has been failing before."""
+    """Its node is lost. It counts as a restart, and waits only if the job failed or was lost just before."""
     how = f"lost with {node}"
     after = _failed(job, without_instance(status), pool, now, how, node_died=True)
     return Aftermath(after.status, (Event("JobUpdated", how, "Warning", {"node": node}), *after.events))
@@ -157,10 +157,11 @@ def _failed(
     made = recent(status, now)
     if len(made) >= allowed:
         return _given_up(job, status, sentences.past_ceiling(how, allowed, made))
-    rests = not node_died or status.consecutive_failures > 0
-    spacing = SPACING_SECONDS[min(max(status.consecutive_failures, 1), len(SPACING_SECONDS)) - 1] if rests else 0.0
-    waiting = changed(status, phase="backoff", owes_restart=True, next_start_at=now + spacing)
-    return Aftermath(waiting)
+    spacing = SPACING_SECONDS[min(max(status.consecutive_failures, 1), len(SPACING_SECONDS)) - 1]
+    due = now + spacing
+    if node_died and not status.consecutive_failures:
+        due = max([now, *(at + spacing for at in made)])
+    return Aftermath(changed(status, phase="backoff", owes_restart=True, next_start_at=due))
 
 
 def _given_up(job: Job, status: JobStatus, terminal: str) -> Aftermath:

@@ -182,7 +182,7 @@ def _nowhere(step: Step, payload: Mapping[str, object]) -> Decision:
     )
     if not told:
         event = Event("PlacementFailed", "noCapacityInAnyPool", "Warning", payload)
-        step = step.plus(events=(event,), wake=_followers(step))
+        step = step.plus(events=(event,), wake=_followers(step, untried=True))
     return step.end(
         _no_fit(f"waits for a place: {sentence}"),
         unfit=("NoFit", sentence),
@@ -208,15 +208,18 @@ def _claim(ref: Ref, spec: JobSpec, instance: str, uid: str, node: str, mates: l
     )
 
 
-def _followers(step: Step) -> tuple[Ref, ...]:
-    """Who may look for a place now: the rest of a co-located group, and backups that waited for a primary."""
+def _followers(step: Step, *, untried: bool = False) -> tuple[Ref, ...]:
+    """Who may look for a place now: the rest of a co-located group, and backups that waited for a primary.
+
+    `untried`: only those that have not looked yet. A plan that failed tells the others nothing new.
+    """
     spec = step.job.spec
     refs = []
     for other in step.view.siblings:
         theirs = other.mate.spec
         grouped = theirs.role == spec.role and theirs.job_name in spec.co_locate_with
         behind = spec.role == "primary" and theirs.role == "backup" and other.untried
-        if other.waits and (grouped or behind):
+        if other.waits and (grouped or behind) and (other.untried or not untried):
             refs.append(other.ref)
     return tuple(refs)
 

@@ -17,6 +17,7 @@ START, STOP = "StartJob", "StopJob"
 ANSWER_SECONDS = 20.0
 ABSENT_SECONDS = 5.0
 """How long a node that is not connected is left alone; its return hurries what waits for it."""
+ENDING = frozenset({"stopping", "exited"})
 GONE = frozenset({"lost", "terminated", "released"})
 
 Secrets = Callable[[str, str], str | None]
@@ -139,13 +140,15 @@ class AgentDriver:
         found = _instance(effect, reader)
         if effect.kind == START and found is not None and found.state != "starting":
             return Applied(found.id, _about(found))
+        if effect.kind == STOP and found is not None and found.state in ENDING:
+            return Applied(found.id)
         if not self._connections.connected(effect.target):
             node = reader.find(Ref("node", effect.target))
             gone = node is None or node.status.phase in GONE
             return Absent() if gone else Unknown(f"{effect.target} is silent")
         if self._connections.unanswered(effect.target, effect.id):
             return Unknown(f"{effect.target} has not answered yet")
-        if effect.kind == STOP and (found is None or found.state in ("stopping", "exited")):
+        if effect.kind == STOP and found is None:
             return Applied(effect.request["instance"])
         return Unknown(f"{effect.target} is at it") if found is not None and effect.kind == START else Absent()
 

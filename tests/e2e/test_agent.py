@@ -39,7 +39,6 @@ async def test_a_job_runs_becomes_ready_and_its_exit_code_is_told(world: World):
     assert (ended.code, ended.signal, ended.reason, ended.ran_seconds >= 1) == (7, None, "", True)
 
 
-@pytest.mark.req("F405")
 async def test_the_node_is_made_by_the_hello_that_spends_the_token(world: World):
     """With pool and capabilities; a second agent on the same name brings nothing and is refused."""
     await world.agent("node-a", capabilities=["nvenc"], zone="zone-a", address="127.0.0.11")

@@ -49,7 +49,7 @@ async def test_an_agent_killed_in_the_middle_of_a_start_starts_the_job_once(tmp_
         assert await first.ended() == -signal.SIGKILL
         await world.agent()
         answer = await world.send(job)
-        running = await world.state(job, "running", "ready")
+        running = await world.state(job, "ready")
         assert answer == Applied(job.effect, {"pid": running.pid})
         starts = (world.work(job) / "starts").read_text().split()
         assert starts == [str(running.pid)]
@@ -100,3 +100,19 @@ async def test_a_fence_that_is_renewed_holds_nobody_back(brief: World):
     assert alive(running.pid)
     with brief.store.read() as tx:
         assert nodes.list_instances(tx, uid=job.job_uid)[0].state == "ready"
+
+
+async def test_an_agent_told_to_end_in_the_middle_of_a_start_lets_it_come_to_its_end(tmp_path: Path):
+    told = """
+import os, agent.launch
+heard = agent.launch._heard
+agent.launch._heard = lambda *given: (os.kill(os.getpid(), 15), heard(*given))[1]
+"""
+    async with a_world(tmp_path) as world:
+        first = await world.agent(first=told)
+        job = world.job(command=["sh", "-c", "echo $$ >> starts; exec sleep 1000"])
+        await world.send(job)
+        assert await first.ended() == 0
+        await world.agent()
+        running = await world.state(job, "running", "ready")
+        assert (world.work(job) / "starts").read_text().split() == [str(running.pid)]

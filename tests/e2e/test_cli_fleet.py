@@ -12,8 +12,6 @@ import pytest
 
 from tests.fleet import Fleet, a_fleet
 
-req = pytest.mark.req
-
 TICK = """\
 apiVersion: rmctl/v1
 kind: bundle
@@ -53,7 +51,7 @@ def tick(fleet: Fleet, tmp_path: Path) -> Iterator[str]:
     assert gone.code == 0, gone.err
 
 
-@req("S20")
+@pytest.mark.req("S20")
 def test_what_was_applied_runs_and_an_equal_apply_changes_nothing(fleet: Fleet, tick: str) -> None:
     again = fleet.rmctl("apply", "-f", tick)
     assert (again.code, again.out) == (0, "bundle/tick unchanged\n")
@@ -121,7 +119,7 @@ def test_nothing_more_is_placed_on_a_cordoned_node(fleet: Fleet) -> None:
     assert fleet.rmctl("wait", "node/mybox", "--for=condition=Schedulable").code == 0
 
 
-@req("S5", "B10", "B49", "B52", "B64", "B71", "B72")
+@pytest.mark.req("S5", "B10", "B49", "B52", "B64", "B71", "B72")
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
@@ -155,7 +153,7 @@ def test_a_bad_file_is_refused_at_its_line_and_stores_nothing(
     assert fleet.rmctl("get", "bundles").err == "no bundles in project default\n"
 
 
-@req("S5")
+@pytest.mark.req("S5")
 def test_one_bad_document_keeps_the_whole_file_out(fleet: Fleet) -> None:
     two = f"{TICK}---\nkind: pool\napiVersion: rmctl/v1\nmetadata: {{name: x}}\nspec: {{tiers: []}}\n"
     ran = fleet.rmctl("apply", "-f", "-", stdin=two)
@@ -163,7 +161,7 @@ def test_one_bad_document_keeps_the_whole_file_out(fleet: Fleet) -> None:
     assert fleet.rmctl("get", "bundles").err == "no bundles in project default\n"
 
 
-@req("S20", "B91")
+@pytest.mark.req("S20", "B91")
 def test_each_end_has_its_code(fleet: Fleet, tick: str) -> None:
     codes = {
         " ".join(words): fleet.rmctl(*words).code
@@ -181,7 +179,7 @@ def test_each_end_has_its_code(fleet: Fleet, tick: str) -> None:
     assert list(codes.values()) == [0, 3, 2, 7, 4, 3, 3, 5], codes
 
 
-@req("S20", "B111")
+@pytest.mark.req("S20", "B111")
 def test_a_second_server_names_the_first(fleet: Fleet) -> None:
     pid = json.loads(fleet.rmctl("server", "status", "-o", "json").out)["pid"]
     ran = fleet.rmctl("server")

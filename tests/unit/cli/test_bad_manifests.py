@@ -12,7 +12,6 @@ import pytest
 from cli.errors import CliError
 from cli.manifests import Manifest, load
 
-req = pytest.mark.req
 Refusal = Callable[..., str]
 
 
@@ -38,7 +37,7 @@ def loaded(tmp_path: Path, text: str, name: str = "file.json") -> list[Manifest]
     return load([str(path)])
 
 
-@req("B1", "B2", "B3", "B4", "B5", "B6", "B7", "B8", "B9", "B10", "B14", "B15", "B23")
+@pytest.mark.req("B1", "B2", "B3", "B4", "B5", "B6", "B7", "B8", "B9", "B10", "B14", "B15", "B23")
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -96,24 +95,24 @@ def test_what_json_can_say_is_read(tmp_path: Path) -> None:
     assert manifest.document == json.loads(text)
 
 
-@req("B17")
+@pytest.mark.req("B17")
 def test_a_spec_over_one_mebibyte_is_refused_by_its_size(refusal: Refusal) -> None:
     line = refusal('{"kind":"bundle","spec":{"x":"' + "a" * 1_048_569 + '"}}')
     assert line == "file.json:1:18: spec is 1048577 bytes, limit is 1048576 (1 MiB)"
 
 
-@req("B17")
+@pytest.mark.req("B17")
 def test_a_spec_of_one_mebibyte_is_read(tmp_path: Path) -> None:
     assert len(loaded(tmp_path, '{"kind":"bundle","spec":{"x":"' + "a" * 1_048_568 + '"}}')) == 1
 
 
-@req("B21")
+@pytest.mark.req("B21")
 @pytest.mark.parametrize("name", ["file.json", "file.yaml"])
 def test_a_byte_order_mark_is_passed_over(tmp_path: Path, name: str) -> None:
     assert loaded(tmp_path, '\ufeff{"kind": "pool"}', name)[0].kind == "pool"
 
 
-@req("B22", "B24")
+@pytest.mark.req("B22", "B24")
 @pytest.mark.parametrize("name", ["file.json", "file.yaml"])
 def test_only_utf8_is_text(refusal: Refusal, name: str) -> None:
     utf16 = f"{name}: not UTF-8 (it looks like UTF-16)"
@@ -128,7 +127,7 @@ def billion_laughs() -> str:
     return "\n".join(lines)
 
 
-@req("B25", "B27", "B10", "B5", "B9")
+@pytest.mark.req("B25", "B27", "B10", "B5", "B9")
 @pytest.mark.parametrize(
     ("text", "line"),
     [
@@ -173,7 +172,7 @@ def test_several_documents_and_lists_are_unfolded_in_order(tmp_path: Path) -> No
     ]
 
 
-@req("B72")
+@pytest.mark.req("B72")
 def test_two_documents_of_one_name_are_refused(refusal: Refusal) -> None:
     text = "\n---\n".join(f"kind: pool\nmetadata: {{name: {name}}}" for name in "aba")
     assert refusal(text, "file.yaml") == "file.yaml:8:12: pool/a: defined twice (documents 1 and 3)"
@@ -219,7 +218,7 @@ def test_the_flat_bundle_sets_nothing_that_follows_from_the_rest(refusal: Refusa
     assert refusal(text) == line
 
 
-@req("B79", "B81")
+@pytest.mark.req("B79", "B81")
 def test_what_is_no_file_is_named_and_nothing_is_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
@@ -239,13 +238,13 @@ def test_what_is_no_file_is_named_and_nothing_is_waited_for(tmp_path: Path) -> N
     }
 
 
-@req("B79")
+@pytest.mark.req("B79")
 def test_a_device_without_end_stops_at_the_limit() -> None:
     with pytest.raises(CliError, match=r"^/dev/zero: larger than 16777216 bytes \(16 MiB\)$"):
         load(["/dev/zero"])
 
 
-@req("B81")
+@pytest.mark.req("B81")
 def test_nothing_is_fetched() -> None:
     with pytest.raises(CliError, match="only files are read, nothing is fetched"):
         load(["http://localhost:1/bundle.yaml"])

@@ -21,7 +21,6 @@ from tests.cli_objects import a_running_job, the_demo
 from tests.cli_runs import Ran, Rmctl
 from tests.fake_api import Answer, FakeApi, Request, status
 
-req = pytest.mark.req
 RMCTL = (sys.executable, "-m", "cli.main")
 HEAVY = (
     "sqlalchemy",
@@ -127,7 +126,7 @@ def test_help_alone_is_the_overview(capsys: pytest.CaptureFixture[str]) -> None:
         ("--frob", "--frob: a verb is needed"),
     ],
 )
-@req("S20", "B86", "B79")
+@pytest.mark.req("S20", "B86", "B79")
 def test_what_cannot_be_taken_is_2_and_one_line(api: FakeApi, rmctl: Rmctl, words: str, line: str) -> None:
     api.lists("jobs", a_running_job("a/primary/b", "n", 1))
     api.on("GET /apis/rmctl/v1", Answer({"resources": []}))
@@ -137,7 +136,7 @@ def test_what_cannot_be_taken_is_2_and_one_line(api: FakeApi, rmctl: Rmctl, word
     assert all(extra.startswith("hint: ") for extra in ran.err.splitlines()[1:])
 
 
-@req("S20", "B91", "B92", "B93", "B102")
+@pytest.mark.req("S20", "B91", "B92", "B93", "B102")
 @pytest.mark.parametrize(
     ("answer", "code", "line"),
     [
@@ -162,7 +161,7 @@ def test_a_refusal_keeps_its_words_and_has_its_code(
     assert ran == Ran(code, "", f"rmctl: error: {line}\n".replace("ADDRESS", api.address))
 
 
-@req("S20", "B40")
+@pytest.mark.req("S20", "B40")
 @pytest.mark.parametrize(
     "words", ["get pool/a -o json", "get nosuch -ojson", "git --output=json", "wait pool/a --timeout 0 -o json"]
 )
@@ -177,7 +176,7 @@ def test_errors_are_json_too_when_json_is_asked_for(api: FakeApi, rmctl: Rmctl, 
     assert ran.err.replace("\n", "").isprintable()
 
 
-@req("B89", "S20")
+@pytest.mark.req("B89", "S20")
 def test_nobody_there_is_4_with_the_address(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     address = f"unix:{tmp_path}/no.sock"
     assert main(["--server", address, "get", "pools"]) == 4
@@ -208,7 +207,7 @@ def answering(talk: Callable[[socket.socket], None]) -> Iterator[str]:
         thread.join()
 
 
-@req("B89", "B103")
+@pytest.mark.req("B89", "B103")
 @pytest.mark.parametrize(
     ("words", "line"),
     [
@@ -230,7 +229,7 @@ def test_what_is_no_server_of_ours_is_4(words: bytes, line: str, capsys: pytest.
     assert capsys.readouterr().err.startswith(f"rmctl: error: {line}".replace("ADDRESS", address))
 
 
-@req("B103")
+@pytest.mark.req("B103")
 def test_tls_to_a_plain_port_is_4(capsys: pytest.CaptureFixture[str]) -> None:
     def talk(caller: socket.socket) -> None:
         caller.recv(1000)
@@ -245,7 +244,7 @@ def test_tls_to_a_plain_port_is_4(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-@req("B89")
+@pytest.mark.req("B89")
 def test_a_server_of_a_version_too_far_apart_is_4_with_both(api: FakeApi, rmctl: Rmctl) -> None:
     api.on("GET pools", Answer({"items": []}, headers={"Rmctl-Version": "3.1.4"}))
     assert rmctl("get", "pools") == Ran(
@@ -259,7 +258,7 @@ def test_warnings_of_the_server_are_told(api: FakeApi, rmctl: Rmctl) -> None:
     assert rmctl("get", "pools").err == "rmctl: warning: metadata.uid is ignored\nno pools\n"
 
 
-@req("B82")
+@pytest.mark.req("B82")
 def test_a_closed_pipe_ends_quietly(api: FakeApi) -> None:
     api.lists("jobs", *(a_running_job(f"b{n}/primary/j", "node-a", n, "x" * 100) for n in range(2000)))
     whole = " ".join([*RMCTL, "--server", api.address, "get", "jobs"])
@@ -269,7 +268,7 @@ def test_a_closed_pipe_ends_quietly(api: FakeApi) -> None:
     assert ran.stdout.startswith("NAME ")
 
 
-@req("B85")
+@pytest.mark.req("B85")
 @pytest.mark.parametrize("words", ["get jobs -w", "logs a/primary/b -f", "wait job/a/primary/b", "events -w"])
 def test_ctrl_c_is_130_and_one_line(api: FakeApi, words: str) -> None:
     """The watch goes on until the test ends it; the signal comes when the server has been asked for it."""
@@ -305,7 +304,7 @@ def test_a_mistake_of_our_own_is_one_line(tmp_path: Path) -> None:
     assert ran.stderr.startswith("rmctl: error: ImportError: ")
 
 
-@req("B90")
+@pytest.mark.req("B90")
 def test_a_contexts_file_names_servers_and_is_kept_private(
     api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,8 +16,6 @@ from tests.cli_objects import NO_FIT, a_condition, a_job, a_node, a_running_job,
 from tests.cli_runs import Ran, Rmctl
 from tests.fake_api import Answer, FakeApi, Request, status
 
-req = pytest.mark.req
-
 HELLO = """\
 apiVersion: rmctl/v1
 kind: bundle
@@ -83,7 +81,7 @@ def test_an_equal_apply_is_unchanged_and_a_broken_bundle_gets_its_cure(api: Fake
     assert api.requests[0].body["project"] == "news"
 
 
-@req("B49")
+@pytest.mark.req("B49")
 def test_the_fields_that_the_server_refuses_get_their_place_in_the_file(api: FakeApi, rmctl: Rmctl, hello: str) -> None:
     one_of = '"restrat" is not one of preferSpare, avoidSpare, drop'
     causes = [
@@ -107,7 +105,7 @@ def test_dry_runs_store_nothing_and_say_so(api: FakeApi, rmctl: Rmctl, hello: st
     assert (ran.out, api.requests[0].body["dryRun"]) == ("bundle/hello created (server dry run)\n", True)
 
 
-@req("B11", "B12", "B13", "B28", "B29", "B30", "B52", "B54", "B57", "B58", "B59", "B63", "B64", "B68")
+@pytest.mark.req("B11", "B12", "B13", "B28", "B29", "B30", "B52", "B54", "B57", "B58", "B59", "B63", "B64", "B68")
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -151,7 +149,7 @@ def test_a_client_dry_run_tells_what_the_file_alone_shows(
     assert line.partition(".json:1:")[2].partition(": ")[2] == told
 
 
-@req("B80")
+@pytest.mark.req("B80")
 def test_empty_input_is_an_empty_manifest(api: FakeApi) -> None:
     words = [sys.executable, "-m", "cli.main", "--server", api.address, "apply", "-f", "-"]
     empty = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
@@ -185,7 +183,7 @@ def test_plan_exit_code_tells_differences(api: FakeApi, rmctl: Rmctl, hello: str
 # wait
 
 
-@req("S4", "S20")
+@pytest.mark.req("S4", "S20")
 def test_a_wait_does_not_believe_a_status_that_is_behind(api: FakeApi, rmctl: Rmctl) -> None:
     behind = a_bundle("True", "AllRunning", generation=4, observed=3)
     there = a_bundle("True", "AllRunning", generation=4)
@@ -195,7 +193,7 @@ def test_a_wait_does_not_believe_a_status_that_is_behind(api: FakeApi, rmctl: Rm
     assert [request.query.get("watch") for request in api.requests] == [None, "1"]
 
 
-@req("S4", "S20")
+@pytest.mark.req("S4", "S20")
 def test_a_wait_ends_with_8_when_it_will_not_go_on_by_itself(api: FakeApi, rmctl: Rmctl) -> None:
     stalled = a_condition("Stalled", "True", "InvalidSpec", "no such template", generation=4)
     before = a_bundle(
@@ -211,7 +209,7 @@ def test_a_wait_ends_with_8_when_it_will_not_go_on_by_itself(api: FakeApi, rmctl
     ]
 
 
-@req("S20")
+@pytest.mark.req("S20")
 def test_a_wait_ends_with_7_when_the_time_is_up(api: FakeApi, rmctl: Rmctl) -> None:
     first_list_then_watch(api, "bundles", [a_bundle("False", "NoFit", "0 of 1 job runs, 1 waits")])
     ran = rmctl("wait", "bundle/hello", "--timeout", "10ms")
@@ -288,7 +286,7 @@ def test_delete_need_not_wait(api: FakeApi, rmctl: Rmctl) -> None:
     assert rmctl("delete", "pool/a", "--wait=false") == Ran(0, "pool/a is being deleted\n", "")
 
 
-@req("B91")
+@pytest.mark.req("B91")
 def test_what_is_not_there_is_3_and_the_rest_is_deleted_all_the_same(api: FakeApi, rmctl: Rmctl) -> None:
     api.on("DELETE pools/a", status(404, "NotFound", 'pool "a": not found'))
     api.on("DELETE pools/b", Answer({}))
@@ -299,14 +297,14 @@ def test_what_is_not_there_is_3_and_the_rest_is_deleted_all_the_same(api: FakeAp
     assert rmctl("delete", "pool", "a", "--ignore-not-found").code == 0
 
 
-@req("B91")
+@pytest.mark.req("B91")
 def test_a_uid_is_a_precondition(api: FakeApi, rmctl: Rmctl) -> None:
     api.on("DELETE pools/a", status(409, "Conflict", 'pool "a": is another one now (have uid x, now y)'))
     ran = rmctl("delete", "pool/a", "--uid", "x")
     assert (ran.code, api.requests[0].body["preconditions"]) == (3, {"uid": "x"})
 
 
-@req("B36")
+@pytest.mark.req("B36")
 @pytest.mark.parametrize(
     "words", [("delete", "job", "--all"), ("delete", "pools"), ("delete",), ("delete", "job", "-h")]
 )

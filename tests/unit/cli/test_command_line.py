@@ -15,8 +15,6 @@ from cli.kinds import KINDS, KindName, known
 from cli.targets import job_words, jobs, named, nodes, targets
 from resources.registry import KINDS as REGISTERED
 
-req = pytest.mark.req
-
 
 def find(word: str) -> KindName:
     kind = known(word)
@@ -74,7 +72,7 @@ def test_kind_name_and_kind_slash_name_are_the_same(words: str, shown: str) -> N
     assert " ".join(map(str, targets(words.split(), find))) == shown
 
 
-@req("B30", "B33", "B34", "B35", "B36", "B29", "B32")
+@pytest.mark.req("B30", "B33", "B34", "B35", "B36", "B29", "B32")
 @pytest.mark.parametrize(
     ("name", "problem"),
     [
@@ -141,14 +139,14 @@ def test_an_address_says_how_it_is_spoken_to(text: str, address: Address) -> Non
     assert parse_address(text) == address
 
 
-@req("B87", "B88")
+@pytest.mark.req("B87", "B88")
 @pytest.mark.parametrize("text", ["host:99999", "host:0", ":", "http://x", "ftp://a:1", "a b:1", "unix:", "host"])
 def test_what_is_no_address_is_a_usage_error(text: str) -> None:
     expected = f'"{text}" is not unix:PATH, HOST:PORT, http://HOST:PORT or https://HOST:PORT'
     assert refusal(lambda: parse_address(text)) == expected
 
 
-@req("B87")
+@pytest.mark.req("B87")
 def test_a_socket_path_has_107_bytes() -> None:
     assert refusal(lambda: parse_address("unix:///" + "a" * 119)) == "socket path is 120 bytes, limit 107"
 
@@ -160,7 +158,7 @@ def test_durations_have_units(text: str, length: float) -> None:
     assert seconds(text) == length
 
 
-@req("B86")
+@pytest.mark.req("B86")
 @pytest.mark.parametrize("text", ["-1", "0", "0s", "abc", "1e9", "5", "", "10 m", "400d", "1h30"])
 def test_what_is_no_duration_is_a_usage_error(text: str) -> None:
     assert refusal(lambda: seconds(text)).startswith(f'duration "{text}": write it as 90s')

@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 
 from cli.terminal import safe, safe_json, safe_lines
 
-req = pytest.mark.req
 
-
-@req("B37")
+@pytest.mark.req("B37")
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -42,7 +40,7 @@ def test_safe_lines_keep_lines_and_tabs_alone(text: str) -> None:
     assert all(part.isprintable() for line in safe_lines(text).split("\n") for part in line.split("\t"))
 
 
-@req("B40")
+@pytest.mark.req("B40")
 @given(st.dictionaries(st.text(), st.text()))
 def test_safe_json_is_the_same_json(document: dict[str, str]) -> None:
     printed = safe_json(json.dumps(document, ensure_ascii=False, indent=2))
@@ -50,7 +48,7 @@ def test_safe_json_is_the_same_json(document: dict[str, str]) -> None:
     assert printed.replace("\n", "").isprintable()
 
 
-@req("B83")
+@pytest.mark.req("B83")
 def test_a_terminal_that_knows_ascii_only_gets_escapes() -> None:
     code = "from cli.terminal import prepare, out, safe\nprepare()\nout(safe('2 × 日'))"
     environment = {**os.environ, "LANG": "C", "PYTHONIOENCODING": "ascii"}

@@ -2,138 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from controllers.bundle import JOBS_FINALIZER, BundleController
-from controllers.bundles.view import BundleView, Domain
-from controllers.run_fingerprint import run_fingerprint
-from controllers.runtime.decision import Apply, Decision, Delete, Facts
-from resources import conditions
-from resources.bundle import Bundle, BundleSpec, BundleStatus
-from resources.conditions import condition
-from resources.job import Job, JobSpec, JobStatus, Restarts
+from controllers.bundle import JOBS_FINALIZER
+from controllers.bundles.view import Domain
+from controllers.runtime.decision import Apply, Delete
+from resources.bundle import BundleSpec
+from resources.job import JobSpec, Restarts
 from resources.reference import Ref
 from resources.template import TemplateSpec
-from tests.builders import a_bundle, a_job_entry
-
-req = pytest.mark.req
-NOW = 1_000_000.0
-
-
-@dataclass
-class Stage:
-    """One bundle and its jobs. `run` decides once and carries it out; jobs move when a test says so."""
-
-    bundle: Bundle
-    jobs: dict[str, Job] = field(default_factory=dict)
-    templates: dict[str, TemplateSpec] = field(default_factory=dict)
-    domains: dict[str, Domain] = field(default_factory=dict)
-    now: float = NOW
-
-    @classmethod
-    def of(cls, *entries: dict[str, Any], **fields: Any) -> Stage:
-        document = a_bundle(*entries, **fields)
-        ref = Ref("bundle", "ch", "default")
-        return cls(Bundle(ref, "b", 1, 1, BundleSpec.model_validate(document), BundleStatus(), document))
-
-    def change(self, *entries: dict[str, Any], **fields: Any) -> Stage:
-        document = {**self.bundle.document, **fields, **({"jobs": list(entries)} if entries else {})}
-        spec = BundleSpec.model_validate(document)
-        self.bundle = replace(self.bundle, document=document, spec=spec, generation=self.bundle.generation + 1)
-        return self
-
-    def decide(self) -> Decision:
-        view = BundleView(tuple(self.jobs[name] for name in sorted(self.jobs)), self.templates, self.domains)
-        return BundleController().decide(self.bundle, view, Facts(now=self.now))
-
-    def run(self) -> Decision:
-        decision = self.decide()
-        assert self.decide() == decision
-        for child in decision.children:
-            self._write(child)
-        status = decision.status
-        assert isinstance(status, BundleStatus)
-        merged = conditions.merge(
-            self.bundle.status.conditions, status.conditions, generation=self.bundle.generation, now=self.now
-        )
-        stored = status.model_copy(update={"conditions": merged})
-        finalizers = self.bundle.finalizers if decision.finalizers is None else decision.finalizers
-        self.bundle = replace(self.bundle, status=stored, finalizers=finalizers)
-        return decision
-
-    def _write(self, child: Apply | Delete) -> None:
-        name = child.ref.name
-        if isinstance(child, Delete):
-            self.jobs[name] = replace(self.jobs[name], deletion_timestamp=self.now)
-            return
-        old = self.jobs.get(name)
-        if old is None:
-            spec = JobSpec.model_validate(child.spec)
-            self.jobs[name] = Job(
-                child.ref, f"u-{name}", 1, 1, spec, JobStatus(), child.spec, dict(child.labels), {}, child.finalizers
-            )
-            return
-        kept = {key: value for key, value in old.document.items() if key in ("active", "restartedAt")}
-        document = {**kept, **child.spec}
-        spec = JobSpec.model_validate(document)
-        self.jobs[name] = replace(old, document=document, spec=spec, generation=old.generation + 1)
-
-    def job(
-        self, name: str, phase: str = "running", ready: tuple[bool | None, str] = (True, "Running"), **status: Any
-    ) -> Stage:
-        """Its controller has had its say on the spec as it stands."""
-        job = self.jobs[name]
-        fields = {
-            "phase": phase,
-            "conditions": (condition("Ready", *ready, "said by its controller"),),
-            "observed_generation": job.generation,
-            "run_fingerprint": run_fingerprint(job.spec),
-            "history_generation": job.spec.history_generation,
-            **status,
-        }
-        self.jobs[name] = replace(job, status=job.status.model_copy(update=fields))
-        return self
-
-    def all(self, *args: Any, **status: Any) -> Stage:
-        for name in self.jobs:
-            self.job(name, *args, **status)
-        return self
-
-    def seen(self) -> Stage:
-        """Every controller has passed over its job's present spec without changing what it says of the run."""
-        for name, job in self.jobs.items():
-            status = job.status.model_copy(
-                update={"observed_generation": job.generation, "history_generation": job.spec.history_generation}
-            )
-            self.jobs[name] = replace(job, status=status)
-        return self
-
-    def given_up(self, name: str, terminal: str) -> Stage:
-        return self.job(name, "dropped", (False, "Dropped"), terminal=terminal)
-
-    def said(self, type_: str = "Ready") -> tuple[str, str, str] | None:
-        found = conditions.find(self.bundle.status.conditions, type_)
-        return None if found is None else (found.status, found.reason, found.message)
-
-    def written(self, decision: Decision) -> list[str]:
-        return [child.ref.name for child in decision.children]
-
-    def up(self) -> Stage:
-        self.run()
-        self.all()
-        self.run()
-        return self
-
+from tests.builders import a_job_entry
+from tests.controllers_bundle import NOW, BundleStage
 
 CEILING = "RestartCeiling: exit 1; all 6 restarts of the last hour are used (13:46:40Z)"
 
 
-@req("F53", "F55")
+@pytest.mark.req("F53", "F55")
 def test_its_jobs_are_made_once() -> None:
-    on = Stage.of(resiliencePolicy={})
+    on = BundleStage.of(resiliencePolicy={})
     decision = on.run()
     assert on.written(decision) == ["ch.primary.web", "ch.backup.web"]
     child = decision.children[0]
@@ -149,7 +38,7 @@ def test_its_jobs_are_made_once() -> None:
 
 
 def test_it_is_ready_when_all_of_its_jobs_are() -> None:
-    on = Stage.of(a_job_entry("a"), a_job_entry("b"), resiliencePolicy={}).up()
+    on = BundleStage.of(a_job_entry("a"), a_job_entry("b"), resiliencePolicy={}).up()
     status = on.bundle.status
     assert on.said() == ("True", "AllRunning", "4 of 4 jobs run")
     assert on.said("Available") == ("True", "PrimaryRunning", "the primary copy runs")
@@ -159,7 +48,7 @@ def test_it_is_ready_when_all_of_its_jobs_are() -> None:
 
 
 def test_zones_and_restarts_are_told_beside_the_count() -> None:
-    on = Stage.of(resiliencePolicy={}).up()
+    on = BundleStage.of(resiliencePolicy={}).up()
     on.job("ch.primary.web", zone="zone-b", restarts=Restarts(last_hour=2)).job("ch.backup.web", zone="zone-c").run()
     assert on.said() == (
         "True",
@@ -184,14 +73,14 @@ def test_zones_and_restarts_are_told_beside_the_count() -> None:
 def test_the_gravest_of_its_jobs_names_its_state(
     phase: str, ready: tuple[bool | None, str], said: tuple[str, str, str]
 ) -> None:
-    on = Stage.of()
+    on = BundleStage.of()
     on.run()
     on.job("ch.primary.web", phase, ready).run()
     assert on.said() == said
 
 
 def test_one_exit_from_the_ceiling_it_says_so() -> None:
-    on = Stage.of()
+    on = BundleStage.of()
     on.run()
     made = Restarts(last_hour=5, ceiling=6)
     on.job("ch.primary.web", "backoff", (False, "CrashLooping"), restarts=made, owes_restart=True).run()
@@ -209,7 +98,7 @@ def test_one_exit_from_the_ceiling_it_says_so() -> None:
     ],
 )
 def test_available_is_one_whole_copy(primary: Any, backup: Any, said: tuple[str, str] | None) -> None:
-    on = Stage.of(resiliencePolicy={})
+    on = BundleStage.of(resiliencePolicy={})
     on.run()
     on.job("ch.primary.web", *primary).job("ch.backup.web", *backup).run()
     found = on.said("Available")
@@ -217,15 +106,15 @@ def test_available_is_one_whole_copy(primary: Any, backup: Any, said: tuple[str,
 
 
 def test_a_job_that_need_not_run_does_not_make_a_copy_incomplete() -> None:
-    on = Stage.of(a_job_entry("a"), a_job_entry("b", requirements={"essential": False}))
+    on = BundleStage.of(a_job_entry("a"), a_job_entry("b", requirements={"essential": False}))
     on.run()
     on.job("ch.primary.a").job("ch.primary.b", "backoff", (False, "Recovering")).run()
     assert on.said("Available") == ("True", "PrimaryRunning", "the primary copy runs")
 
 
-@req("F139", "F142", "F143")
+@pytest.mark.req("F139", "F142", "F143")
 def test_an_essential_job_past_its_ceiling_breaks_the_bundle_and_stops_all_placing() -> None:
-    on = Stage.of(resiliencePolicy={}).up()
+    on = BundleStage.of(resiliencePolicy={}).up()
     on.given_up("ch.primary.web", CEILING)
     decision = on.run()
     assert [(e.type, e.severity, e.message) for e in decision.events] == [
@@ -247,7 +136,7 @@ def test_an_essential_job_past_its_ceiling_breaks_the_bundle_and_stops_all_placi
 
 def test_a_broken_bundle_stays_so_whoever_passes_first() -> None:
     """The jobs learn of it one by one; the mark must not flicker meanwhile."""
-    on = Stage.of(resiliencePolicy={}).up()
+    on = BundleStage.of(resiliencePolicy={}).up()
     on.given_up("ch.primary.web", CEILING)
     on.run()
     assert (on.run().children, on.bundle.status.state) == ((), "broken")
@@ -259,13 +148,13 @@ def test_a_broken_bundle_stays_so_whoever_passes_first() -> None:
     assert on.bundle.status.broken.since == NOW
 
 
-@req("F140", "F141")
+@pytest.mark.req("F140", "F141")
 @pytest.mark.parametrize(
     ("terminal", "reason"),
     [("Dropped: exit 1; onRuntimeFailure is drop", "JobDropped"), ("InvalidSpec: no such user", "InvalidSpec")],
 )
 def test_other_ends_of_an_essential_job_break_it_too(terminal: str, reason: str) -> None:
-    on = Stage.of().up().given_up("ch.primary.web", terminal)
+    on = BundleStage.of().up().given_up("ch.primary.web", terminal)
     on.run()
     assert on.bundle.status.state == "broken"
     stalled = on.said("Stalled")
@@ -273,9 +162,9 @@ def test_other_ends_of_an_essential_job_break_it_too(terminal: str, reason: str)
     assert stalled[1] == reason
 
 
-@req("F144", "A12")
+@pytest.mark.req("F144", "A12")
 def test_a_job_that_is_not_essential_takes_out_itself_only() -> None:
-    on = Stage.of(a_job_entry("a"), a_job_entry("b", requirements={"essential": False})).up()
+    on = BundleStage.of(a_job_entry("a"), a_job_entry("b", requirements={"essential": False})).up()
     on.given_up("ch.primary.b", CEILING)
     decision = on.run()
     assert (on.bundle.status.state, decision.children) == ("live", ())
@@ -285,9 +174,9 @@ def test_a_job_that_is_not_essential_takes_out_itself_only() -> None:
     assert stalled[:2] == ("True", "JobDropped")
 
 
-@req("F56", "F77", "F78")
+@pytest.mark.req("F56", "F77", "F78")
 def test_a_changed_spec_takes_the_mark_back_and_forgives_every_job() -> None:
-    on = Stage.of(a_job_entry("a"), a_job_entry("b")).up()
+    on = BundleStage.of(a_job_entry("a"), a_job_entry("b")).up()
     on.given_up("ch.primary.a", CEILING)
     on.run()
     on.seen().change(priority=1)
@@ -299,7 +188,7 @@ def test_a_changed_spec_takes_the_mark_back_and_forgives_every_job() -> None:
 
 
 def test_jobs_that_the_spec_no_longer_has_go() -> None:
-    on = Stage.of(a_job_entry("a"), a_job_entry("b")).up()
+    on = BundleStage.of(a_job_entry("a"), a_job_entry("b")).up()
     on.change(a_job_entry("a"))
     decision = on.run()
     assert Delete(Ref("job", "ch.primary.b", "default")) in decision.children
@@ -307,9 +196,9 @@ def test_jobs_that_the_spec_no_longer_has_go() -> None:
     assert on.run().children == ()
 
 
-@req("F76")
+@pytest.mark.req("F76")
 def test_a_policy_added_makes_the_backup_and_one_removed_takes_it_away() -> None:
-    on = Stage.of().up()
+    on = BundleStage.of().up()
     on.change(resiliencePolicy={}).run()
     assert sorted(on.jobs) == ["ch.backup.web", "ch.primary.web"]
     assert on.bundle.status.replica_count == 2
@@ -320,7 +209,7 @@ def test_a_policy_added_makes_the_backup_and_one_removed_takes_it_away() -> None
 
 
 def test_what_the_verbs_wrote_is_left_alone() -> None:
-    on = Stage.of().up()
+    on = BundleStage.of().up()
     job = on.jobs["ch.primary.web"]
     document = {**job.document, "active": False, "restartedAt": "2026-01-01T00:00:00Z"}
     on.jobs["ch.primary.web"] = replace(job, document=document, spec=JobSpec.model_validate(document), generation=2)
@@ -332,7 +221,7 @@ def test_what_the_verbs_wrote_is_left_alone() -> None:
 
 
 def test_a_restart_of_the_bundle_reaches_every_job_that_was_not_restarted_later() -> None:
-    on = Stage.of(a_job_entry("a"), a_job_entry("b")).up()
+    on = BundleStage.of(a_job_entry("a"), a_job_entry("b")).up()
     later = "2026-02-01T00:00:00Z"
     job = on.jobs["ch.primary.b"]
     document = {**job.document, "restartedAt": later}
@@ -343,7 +232,7 @@ def test_a_restart_of_the_bundle_reaches_every_job_that_was_not_restarted_later(
 
 def test_a_template_that_is_gone_leaves_what_runs_and_says_so() -> None:
     entry = {"jobName": "web", "requirements": a_job_entry()["requirements"]}
-    on = Stage.of(entry)
+    on = BundleStage.of(entry)
     on.templates["web"] = TemplateSpec.model_validate({"command": ["serve"]})
     on.up()
     on.templates.clear()
@@ -357,7 +246,7 @@ def test_a_template_that_is_gone_leaves_what_runs_and_says_so() -> None:
 
 def test_a_changed_template_reaches_the_jobs_made_from_it() -> None:
     entry = {"jobName": "web", "requirements": a_job_entry()["requirements"]}
-    on = Stage.of(entry)
+    on = BundleStage.of(entry)
     on.templates["web"] = TemplateSpec.model_validate({"command": ["serve"]})
     on.up()
     on.templates["web"] = TemplateSpec.model_validate({"command": ["serve", "more"]})
@@ -367,12 +256,12 @@ def test_a_changed_template_reaches_the_jobs_made_from_it() -> None:
 # a change rolls out
 
 
-def changed(**fields: Any) -> Stage:
-    on = Stage.of(resiliencePolicy={}, **fields).up()
+def changed(**fields: Any) -> BundleStage:
+    on = BundleStage.of(resiliencePolicy={}, **fields).up()
     return on.change(a_job_entry(command=["new"]))
 
 
-def commands(on: Stage) -> dict[str, tuple[str, ...] | None]:
+def commands(on: BundleStage) -> dict[str, tuple[str, ...] | None]:
     return {job.spec.role: job.spec.command for job in on.jobs.values()}
 
 
@@ -440,14 +329,14 @@ def test_a_primary_that_is_down_is_not_held_back() -> None:
 
 
 def test_a_change_that_restarts_nothing_goes_to_both_at_once() -> None:
-    on = Stage.of(resiliencePolicy={}).up()
+    on = BundleStage.of(resiliencePolicy={}).up()
     on.change(a_job_entry(stopGraceSeconds=3)).run()
     assert {job.spec.stop_grace_seconds for job in on.jobs.values()} == {3}
     assert on.bundle.status.rollout.phase == "idle"
 
 
 def test_a_restart_of_the_bundle_takes_one_copy_at_a_time() -> None:
-    on = Stage.of(resiliencePolicy={}).up()
+    on = BundleStage.of(resiliencePolicy={}).up()
     on.change(restartedAt="2026-01-01T00:00:00Z").run()
     assert [on.jobs[name].spec.restarted_at for name in ("ch.backup.web", "ch.primary.web")] == [1767225600.0, None]
 
@@ -462,7 +351,7 @@ def domain(node: str, zone: str = "", cloud: str = "local-servers", *, durable: 
 ALL = {"sameNode": "forbid", "sameAz": "forbid", "sameCloud": "forbid"}
 
 
-@req("F110", "F111", "A51")
+@pytest.mark.req("F110", "F111", "A51")
 @pytest.mark.parametrize(
     ("policy", "primary", "backup", "reasons"),
     [
@@ -478,7 +367,7 @@ ALL = {"sameNode": "forbid", "sameAz": "forbid", "sameCloud": "forbid"}
 def test_copies_that_stand_too_close_are_told(
     policy: dict[str, str], primary: Domain, backup: Domain, reasons: str | None
 ) -> None:
-    on = Stage.of(resiliencePolicy=policy)
+    on = BundleStage.of(resiliencePolicy=policy)
     on.run()
     on.domains = {primary.node: primary, backup.node: backup}
     on.job("ch.primary.web", node=primary.node).job("ch.backup.web", node=backup.node)
@@ -490,9 +379,9 @@ def test_copies_that_stand_too_close_are_told(
     assert on.run().events == ()
 
 
-@req("A12")
+@pytest.mark.req("A12")
 def test_it_is_taken_back_once_the_copies_stand_apart() -> None:
-    on = Stage.of(resiliencePolicy={"sameNode": "forbid"})
+    on = BundleStage.of(resiliencePolicy={"sameNode": "forbid"})
     on.run()
     on.domains = {"a": domain("a"), "b": domain("b")}
     on.all(node="a").run()
@@ -502,7 +391,7 @@ def test_it_is_taken_back_once_the_copies_stand_apart() -> None:
 
 
 def test_a_backup_that_does_not_run_is_told_once_it_has_been_looked_after() -> None:
-    on = Stage.of(resiliencePolicy={})
+    on = BundleStage.of(resiliencePolicy={})
     on.run()
     on.domains = {"a": domain("a")}
     on.job("ch.primary.web", node="a").run()
@@ -514,9 +403,9 @@ def test_a_backup_that_does_not_run_is_told_once_it_has_been_looked_after() -> N
 # it goes
 
 
-@req("F57")
+@pytest.mark.req("F57")
 def test_deleting_asks_every_job_to_go_and_waits_for_the_last() -> None:
-    on = Stage.of(a_job_entry("a"), a_job_entry("b")).up()
+    on = BundleStage.of(a_job_entry("a"), a_job_entry("b")).up()
     on.bundle = replace(on.bundle, deletion_timestamp=NOW)
     decision = on.run()
     assert [type(c) for c in decision.children] == [Delete, Delete]
@@ -528,9 +417,9 @@ def test_deleting_asks_every_job_to_go_and_waits_for_the_last() -> None:
     assert (on.bundle.finalizers, [e.type for e in decision.events]) == ((), ["BundleDeleted"])
 
 
-@req("A48")
+@pytest.mark.req("A48")
 def test_revived_it_waits_for_dying_jobs_and_makes_them_again() -> None:
-    on = Stage.of().up()
+    on = BundleStage.of().up()
     on.bundle = replace(on.bundle, deletion_timestamp=NOW)
     on.run()
     on.bundle = replace(on.bundle, deletion_timestamp=None)

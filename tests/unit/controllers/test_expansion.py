@@ -16,8 +16,6 @@ from resources.validation import Invalid
 from tests.builders import a_bundle, a_job_entry
 from tests.controllers_stage import a_job_spec
 
-req = pytest.mark.req
-
 
 def spec(*entries: dict[str, Any], **fields: Any) -> BundleSpec:
     return BundleSpec.model_validate(a_bundle(*entries, **fields))
@@ -34,7 +32,7 @@ def problems(bundle: BundleSpec, **templates: dict[str, Any]) -> list[tuple[str,
     return [(error.path, error.message) for error in caught.value.errors]
 
 
-@req("F49", "F50", "F51", "F53", "A44", "A45")
+@pytest.mark.req("F49", "F50", "F51", "F53", "A44", "A45")
 @pytest.mark.parametrize(
     ("policy", "names"),
     [
@@ -58,7 +56,7 @@ def test_jobs_carry_labels_and_an_index() -> None:
     assert [one.spec.index for one in made] == [0, 1]
 
 
-@req("F54", "F102", "F103")
+@pytest.mark.req("F54", "F102", "F103")
 @pytest.mark.parametrize(("own", "backup"), [(None, "local"), ("far", "far")])
 def test_each_copy_has_its_pool(own: str | None, backup: str) -> None:
     policy = {} if own is None else {"pool": own}
@@ -66,7 +64,7 @@ def test_each_copy_has_its_pool(own: str | None, backup: str) -> None:
     assert (made["ch.primary.web"].pool, made["ch.backup.web"].pool) == ("local", backup)
 
 
-@req("F74", "F75")
+@pytest.mark.req("F74", "F75")
 def test_overrides_reach_the_backup_alone() -> None:
     entry = a_job_entry(parameters={"rate": 6.5, "name": "x"}, backupParameterOverrides={"rate": 3})
     made = jobs(spec(entry, resiliencePolicy={}))
@@ -74,7 +72,7 @@ def test_overrides_reach_the_backup_alone() -> None:
     assert made["ch.backup.web"].parameters == {"rate": 3, "name": "x"}
 
 
-@req("F105", "F106")
+@pytest.mark.req("F105", "F106")
 def test_forbids_stand_on_the_backup_alone() -> None:
     made = jobs(spec(resiliencePolicy={"sameNode": "forbid"}))
     assert made["ch.primary.web"].forbid.same_node == "allow"
@@ -82,14 +80,14 @@ def test_forbids_stand_on_the_backup_alone() -> None:
     assert (flags.same_node, flags.same_az, flags.same_cloud) == ("forbid", "allow", "allow")
 
 
-@req("A12", "F72")
+@pytest.mark.req("A12", "F72")
 def test_a_policy_can_make_the_backup_not_essential() -> None:
     made = jobs(spec(resiliencePolicy={"essential": False}))
     assert made["ch.primary.web"].requirements.essential
     assert not made["ch.backup.web"].requirements.essential
 
 
-@req("F58", "F59")
+@pytest.mark.req("F58", "F59")
 @pytest.mark.parametrize(
     ("mode", "active"), [({}, True), ({"startMode": "auto"}, True), ({"startMode": "manual"}, False)]
 )
@@ -132,7 +130,7 @@ def test_a_template_that_is_named_must_exist() -> None:
     assert problems(spec(a_job_entry(template="gone"))) == [("spec.jobs[0].template", 'no template "gone"')]
 
 
-@req("F79", "F84", "F85")
+@pytest.mark.req("F79", "F84", "F85")
 def test_naming_one_side_binds_both_and_chains() -> None:
     bundle = spec(
         a_job_entry("a", coLocateWith=["b"]), a_job_entry("b", coLocateWith=["c"]), a_job_entry("c"),
@@ -146,7 +144,7 @@ def test_naming_one_side_binds_both_and_chains() -> None:
     assert made["ch.primary.a"].separate_from == ("d",)
 
 
-@req("F86", "F87", "F88")
+@pytest.mark.req("F86", "F87", "F88")
 def test_the_default_group_takes_those_that_state_no_rule() -> None:
     entries = [a_job_entry("a"), a_job_entry("b", separateFrom=["a"]), a_job_entry("c")]
     rule = {"intraReplicaPlacement": {"sameNodeDefault": True}}
@@ -154,7 +152,7 @@ def test_the_default_group_takes_those_that_state_no_rule() -> None:
     assert groups(spec(*entries))["a"] == {"a"}
 
 
-@req("F356")
+@pytest.mark.req("F356")
 def test_a_group_that_is_told_to_part_is_told_how_it_hangs_together() -> None:
     bundle = spec(
         a_job_entry("a", coLocateWith=["b"]), a_job_entry("b", coLocateWith=["c"]), a_job_entry("c", separateFrom=["a"])
@@ -162,7 +160,7 @@ def test_a_group_that_is_told_to_part_is_told_how_it_hangs_together() -> None:
     assert problems(bundle) == [("spec.jobs[2].separateFrom", '"a" shares a node with this job: c → b → a')]
 
 
-@req("F357")
+@pytest.mark.req("F357")
 def test_a_group_cannot_want_one_port_twice() -> None:
     ports = {"requirements": {"requiredHostPorts": ["80/tcp"]}}
     bundle = spec(a_job_entry("a", coLocateWith=["b"], **ports), a_job_entry("b", **ports))

@@ -10,8 +10,6 @@ from controllers.runtime.decision import Release, Reserve
 from resources.reference import Ref
 from tests.controllers_stage import START, Stage, a_job, a_pool_resource
 
-req = pytest.mark.req
-
 
 def stage(**spec: object) -> Stage:
     return Stage(a_job(**spec)).node("node-a").node("node-b")
@@ -34,7 +32,7 @@ def test_a_place_is_claimed_and_the_start_ordered_in_one_decision() -> None:
     assert decision.events[0].message == "node-a of 2 nodes, tier local"
 
 
-@req("F176")
+@pytest.mark.req("F176")
 def test_a_decision_to_place_is_told_with_its_ranking() -> None:
     payload = stage().run().events[0].payload
     assert (payload["outcome"], payload["node"], payload["nodes"]) == ("placed", "node-a", 2)
@@ -113,7 +111,7 @@ def test_without_its_pool_a_job_waits_and_says_so() -> None:
     assert decision.requeue_after == 30
 
 
-@req("F59", "F60")
+@pytest.mark.req("F59", "F60")
 def test_a_manual_job_is_dormant_until_it_is_started() -> None:
     on = stage(startMode="manual")
     decision = on.run()
@@ -123,7 +121,7 @@ def test_a_manual_job_is_dormant_until_it_is_started() -> None:
     assert on.job.status.node == "node-a"
 
 
-@req("F62", "F63", "F64")
+@pytest.mark.req("F62", "F63", "F64")
 def test_a_job_made_dormant_runs_on_and_does_not_come_back() -> None:
     on = stage().up()
     on.spec(active=False).settle()
@@ -133,7 +131,7 @@ def test_a_job_made_dormant_runs_on_and_does_not_come_back() -> None:
     assert on.said() == ("True", "Dormant", "is dormant until it is started: rmctl start ch/primary/web")
 
 
-@req("F24", "F25")
+@pytest.mark.req("F24", "F25")
 def test_no_place_is_looked_for_before_the_lead() -> None:
     tiers = [{"name": "local", "kind": "local-servers", "scaleOut": "fixed", "placementLeadMs": 60000}]
     on = stage(startDateTime="1970-01-12T13:56:40Z")
@@ -282,7 +280,7 @@ def test_a_first_place_wakes_the_backup_and_the_rest_of_the_group() -> None:
     assert on.run().wake == (Ref("job", "ch.primary.log", "default"), Ref("job", "ch.backup.web", "default"))
 
 
-@req("F82", "F83")
+@pytest.mark.req("F82", "F83")
 def test_the_first_of_a_group_finds_room_for_all_and_the_rest_follow() -> None:
     on = Stage(a_job(coLocateWith=["log"])).node("node-a", vcpu=2).node("node-b", vcpu=4)
     on.sibling("ch.primary.log", waits=True, coLocateWith=["web"], requirements={"requiredCapacity": 2})

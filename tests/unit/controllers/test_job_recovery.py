@@ -9,7 +9,6 @@ import pytest
 from controllers.runtime.decision import Release, Reserve
 from tests.controllers_stage import START, Stage, a_job, a_pool_resource
 
-req = pytest.mark.req
 REFUSAL = "JOB_REJECTED_NO_CAPACITY"
 
 
@@ -68,7 +67,7 @@ def test_the_first_recovery_goes_elsewhere_and_swaps_the_claims_in_one_decision(
     assert (on.job.status.restarts.last_hour, on.job.status.excluded_node) == (1, None)
 
 
-@req("F157")
+@pytest.mark.req("F157")
 def test_the_failed_node_gets_the_job_back_if_no_other_can_take_it() -> None:
     """On a full fleet the room of the dead instance is what the next one needs."""
     on = Stage(a_job(requirements={"requiredCapacity": 4})).node("node-a").up().ended()
@@ -84,13 +83,13 @@ def test_later_recoveries_may_use_the_node_again() -> None:
     assert on.job.status.node == "node-a"
 
 
-@req("F135", "F136")
+@pytest.mark.req("F135", "F136")
 def test_starts_are_spaced_wider_while_a_job_keeps_failing() -> None:
     on = stage(requirements={"maxRestartsPerHour": 50}).up()
     assert [crash(on) for _ in range(7)] == [5, 10, 20, 40, 60, 60, 60]
 
 
-@req("F135")
+@pytest.mark.req("F135")
 def test_ten_minutes_of_running_bring_the_shortest_spacing_back() -> None:
     on = stage(requirements={"maxRestartsPerHour": 50}).up()
     assert [crash(on), crash(on), crash(on, ran=600.0), crash(on)] == [5, 10, 5, 10]
@@ -112,7 +111,7 @@ def test_from_the_second_failure_in_a_row_on_it_is_a_crash_loop() -> None:
     assert on.said("CrashLooping") == ("False", "Running", "2 ends in a row, the last exit 1")
 
 
-@req("F129", "F131", "F139")
+@pytest.mark.req("F129", "F131", "F139")
 def test_the_failure_past_the_ceiling_is_the_last() -> None:
     on = stage(requirements={"maxRestartsPerHour": 2}).up()
     crash(on)
@@ -135,7 +134,7 @@ def test_the_failure_past_the_ceiling_is_the_last() -> None:
     assert [e.type for e in decision.events] == ["JobUpdated"]
 
 
-@req("F148")
+@pytest.mark.req("F148")
 def test_nothing_follows_a_verdict() -> None:
     on = stage(requirements={"maxRestartsPerHour": 0}).up().ended()
     on.settle()
@@ -144,7 +143,7 @@ def test_nothing_follows_a_verdict() -> None:
     assert (decision.effects, decision.claims, on.job.status.phase) == ((), (), "dropped")
 
 
-@req("F144")
+@pytest.mark.req("F144")
 def test_a_job_that_is_not_essential_is_dropped_at_its_ceiling() -> None:
     on = stage(requirements={"maxRestartsPerHour": 0, "essential": False}).up()
     on.told("exited", code=1)
@@ -154,7 +153,7 @@ def test_a_job_that_is_not_essential_is_dropped_at_its_ceiling() -> None:
     ]
 
 
-@req("F132")
+@pytest.mark.req("F132")
 def test_a_restart_of_more_than_an_hour_ago_counts_no_longer() -> None:
     on = stage(requirements={"maxRestartsPerHour": 1}).up()
     crash(on)
@@ -172,7 +171,7 @@ def test_counts_of_the_hour_age_by_themselves() -> None:
     assert (on.job.status.restarts.last_hour, on.settle().requeue_after) == (0, None)
 
 
-@req("F130")
+@pytest.mark.req("F130")
 @pytest.mark.parametrize(
     ("own", "policy", "flat", "ceiling"), [(1, 2, 3, 1), (None, 2, 3, 2), (None, None, 3, 3), (None, None, None, 6)]
 )
@@ -185,7 +184,7 @@ def test_the_ceiling_is_the_nearest_word(own: int | None, policy: int | None, fl
     assert on.job.status.restarts.ceiling == ceiling
 
 
-@req("F126", "F138")
+@pytest.mark.req("F126", "F138")
 def test_a_drop_job_is_never_placed_again_and_never_counted() -> None:
     on = stage(requirements={"onRuntimeFailure": "drop"}).up()
     on.told("exited", code=1)
@@ -195,7 +194,7 @@ def test_a_drop_job_is_never_placed_again_and_never_counted() -> None:
     assert [e.type for e in decision.events] == ["JobUpdated", "JobDropped"]
 
 
-@req("F145", "F146")
+@pytest.mark.req("F145", "F146")
 def test_an_invalid_spec_is_final_at_its_first_refusal_in_the_agents_words() -> None:
     on = stage()
     on.run()
@@ -241,7 +240,7 @@ def test_the_only_node_is_asked_again_after_a_refusal() -> None:
     assert on.job.status.node == "node-a"
 
 
-@req("F78", "F77")
+@pytest.mark.req("F78", "F77")
 def test_a_changed_bundle_forgives_without_restarting_what_runs() -> None:
     on = stage(requirements={"maxRestartsPerHour": 1}).up()
     crash(on)
@@ -250,7 +249,7 @@ def test_a_changed_bundle_forgives_without_restarting_what_runs() -> None:
     assert on.said() == ("True", "Running", "runs on node-b")
 
 
-@req("F77")
+@pytest.mark.req("F77")
 def test_a_changed_bundle_takes_a_verdict_back() -> None:
     on = stage(requirements={"maxRestartsPerHour": 0}).up().ended()
     on.spec(historyGeneration=2).run()
@@ -263,7 +262,7 @@ def test_a_restart_takes_a_verdict_back_and_begins_another_run() -> None:
     assert [e.key for e in on.run().effects] == ["start/2/1"]
 
 
-@req("F143", "F147")
+@pytest.mark.req("F143", "F147")
 def test_under_a_broken_bundle_nothing_is_placed_and_what_runs_stays() -> None:
     on = stage().up()
     on.spec(placingStopped=True)
@@ -274,7 +273,7 @@ def test_under_a_broken_bundle_nothing_is_placed_and_what_runs_stays() -> None:
     assert on.settle().requeue_after is None
 
 
-@req("F148")
+@pytest.mark.req("F148")
 def test_a_broken_bundle_voids_a_start_that_was_due() -> None:
     on = stage().up().ended()
     on.spec(placingStopped=True).settle()
@@ -359,7 +358,7 @@ def test_hold_waits_for_the_node_or_for_a_persons_word() -> None:
     assert (on.job.status.node, on.job.status.restarts.lost) == ("node-b", 1)
 
 
-@req("F128")
+@pytest.mark.req("F128")
 def test_a_drop_job_lost_with_its_node_is_dropped() -> None:
     on = lost(stage(requirements={"onRuntimeFailure": "drop"}).up())
     on.run()
@@ -373,6 +372,24 @@ def test_a_start_on_its_way_to_a_lost_node_is_withdrawn() -> None:
     decision = on.run()
     assert decision.cancel == ("start/1/1",)
     assert (on.job.status.node, on.job.status.attempt) == ("node-b", 2)
+
+
+@pytest.mark.req("F135")
+def test_a_second_loss_right_after_the_first_waits() -> None:
+    on = lost(stage("node-a", "node-b", "node-c").up())
+    on.run()
+    lost(begun(on).after(2), "node-b").run()
+    assert (on.job.status.phase, on.job.status.next_start_at) == ("backoff", on.now + 3)
+    on.after(3).run()
+    assert on.job.status.node == "node-c"
+
+
+def test_a_changed_run_counts_its_attempts_from_one() -> None:
+    on = stage().up()
+    crash(on)
+    on.spec(command=["other"]).run()
+    on.told("exited", "u-1.1.2")
+    assert [e.key for e in on.run().effects] == ["start/2/1"]
 
 
 def test_a_job_that_keeps_failing_waits_also_after_a_loss() -> None:

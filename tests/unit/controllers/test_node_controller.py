@@ -18,7 +18,6 @@ from resources.pool import Pool, PoolSpec, PoolStatus
 from resources.reference import Ref
 from tests.builders import a_pool
 
-req = pytest.mark.req
 NOW = 1_000_000.0
 JOB = Ref("job", "ch.primary.web", "default")
 
@@ -85,7 +84,7 @@ def test_a_connected_node_runs_and_is_open() -> None:
     assert on.run().events == ()
 
 
-@req("F198", "F199", "F202", "F203")
+@pytest.mark.req("F198", "F199", "F202", "F203")
 def test_amounts_are_total_cap_reserved_and_free() -> None:
     on = Stage(a_node(utilizationCap=0.75), claims=[a_claim()])
     decision = on.run()
@@ -97,7 +96,7 @@ def test_amounts_are_total_cap_reserved_and_free() -> None:
     assert decision.rooms == (Room("node-a", "local", amounts),)
 
 
-@req("F200", "F201", "F416")
+@pytest.mark.req("F200", "F201", "F416")
 @pytest.mark.parametrize(("told", "cap"), [(1.0, 4), (0.5, 2), (0, 4), (-1, 4), (4, 4), (float("nan"), 4)])
 def test_a_cap_that_is_no_fraction_is_all_of_it(told: float, cap: float) -> None:
     on = Stage(facts=facts(utilization_cap=told))
@@ -111,7 +110,7 @@ def test_a_node_that_shrank_has_nothing_free() -> None:
     assert on.node.status.capacity["vcpu"].free == 0
 
 
-@req("F178")
+@pytest.mark.req("F178")
 def test_a_node_that_was_never_heard_of_says_how_to_bring_it() -> None:
     on = Stage(facts=None)
     decision = on.run()
@@ -241,7 +240,7 @@ def test_a_word_from_before_the_last_heartbeat_or_no_time_at_all_is_void(word: s
     assert on.node.status.phase == "silent"
 
 
-@req("F246", "F247")
+@pytest.mark.req("F246", "F247")
 def test_a_cordon_is_told_with_its_reason_and_the_way_back() -> None:
     on = Stage(a_node(cordoned=True, cordonReason="kernel update"))
     decision = on.run()

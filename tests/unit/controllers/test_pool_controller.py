@@ -16,7 +16,6 @@ from resources.pool import Pool, PoolSpec, PoolStatus
 from resources.reference import Ref
 from tests.builders import a_pool
 
-req = pytest.mark.req
 NOW = 1_000_000.0
 CLOUD = {
     "name": "spot",
@@ -49,7 +48,7 @@ def said(pool: Pool, type_: str = "Ready") -> tuple[str, str, str] | None:
     return None if found is None else (found.status, found.reason, found.message)
 
 
-@req("F343", "A58")
+@pytest.mark.req("F343", "A58")
 def test_gauges_are_what_nodes_may_give_and_jobs_claim() -> None:
     pool, _ = decide(nodes=[a_node("a", 3), a_node("b", 1)], allocations=[a_claim(500), a_claim(1500)], waiting_jobs=1)
     status = pool.status

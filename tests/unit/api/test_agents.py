@@ -1,0 +1,312 @@
+"""What agents say, written into the store: who may say it, and what it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.agent_facts import AgentFacts, NotAllowed, NotKnown, Welcomed
+from api.agent_wire import Hello
+from resources.allocation import Allocation
+from resources.facts import Instance, Inventory, LogTail
+from resources.reference import Ref
+from store import credentials, ledger, nodes, resources
+from store.notes import Woken
+from store.store import Store, notes_of
+from store.tx import Tx
+from tests.builders import POOL, a_pool
+from tests.clocked import Clocked
+
+TOKEN = "t" * 43
+OWN = "c" * 43
+NODE = Ref("node", "node-a")
+JOB = Ref("job", "b.primary.web", "default")
+INVENTORY = Inventory(4000, 4, 1024, address="127.0.0.11", zone="zone-a", capabilities=("nvenc",), agent_version="1")
+
+
+@pytest.fixture
+def clock() -> Clocked:
+    return Clocked()
+
+
+@pytest.fixture
+def store(tmp_path: Path, clock: Clocked) -> Iterator[Store]:
+    opened = Store.open(tmp_path / "data", clock)
+    opened.write(lambda tx: resources.create(tx, POOL, a_pool()))
+    opened.write(lambda tx: credentials.issue_join(tx, TOKEN, "node-a", pool="local", labels={"rack": "r1"}))
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def facts(store: Store) -> AgentFacts:
+    return AgentFacts(store)
+
+
+def a_hello(**fields: Any) -> Hello:
+    known = {"node": "node-a", "boot_id": "boot-1", "inventory": INVENTORY, "credential": OWN, "join_token": TOKEN}
+    return Hello(**(known | fields))
+
+
+def a_job(store: Store, node: str = "node-a") -> str:
+    """Its uid; room is claimed for it on the node."""
+    document = {
+        "bundle": "b",
+        "role": "primary",
+        "index": 0,
+        "pool": "local",
+        "jobName": "web",
+        "command": ["true"],
+        "requirements": {"requiredCapacity": 1, "onRuntimeFailure": "avoidSpare"},
+    }
+
+    def create(tx: Tx) -> str:
+        uid = str(resources.create(tx, JOB, document).uid)
+        ledger.set_room(tx, node, "local", {"vcpu": (4000, 4000), "cores": (4, 4), "memory": (1024, 1024)})
+        ledger.reserve(tx, Allocation(f"{uid}:1", uid, JOB, "i1", "local", node, 1000))
+        return uid
+
+    return store.write(create)
+
+
+def an_instance(uid: str, state: Any = "running", **fields: Any) -> Instance:
+    return Instance(uid, "i1", "primary", "node-a", 1, state, **({"pid": 7, "at": 1000.0, "job": JOB.name} | fields))
+
+
+def stored(store: Store, uid: str) -> list[Instance]:
+    with store.read() as tx:
+        return list(nodes.list_instances(tx, uid=uid))
+
+
+class Wakes:
+    """The keys that were woken since it was last asked."""
+
+    def __init__(self, store: Store) -> None:
+        self._woken: set[Ref] = set()
+        store.subscribe(lambda notes: self._woken.update(note.ref for note in notes_of(notes, Woken)))
+
+    def since(self) -> set[Ref]:
+        found = set(self._woken)
+        self._woken.clear()
+        return found
+
+
+@pytest.fixture
+def wakes(store: Store) -> Wakes:
+    return Wakes(store)
+
+
+def test_the_hello_that_spends_a_token_makes_the_node(store: Store, facts: AgentFacts, clock: Clocked):
+    hello = a_hello(inventory=replace(INVENTORY, labels={"disk": "ssd", "rmctl/evil": "1"}))
+    assert facts.hello(hello) == Welcomed(fence_seconds=40.0)
+    with store.read() as tx:
+        node = resources.get(tx, NODE)
+        known = nodes.facts(tx, "node-a")
+    assert (node.document, dict(node.labels)) == (
+        {"pool": "local", "provider": "agent", "zone": "zone-a"},
+        {"disk": "ssd", "rack": "r1", "rmctl/cap.nvenc": "1"},
+    )
+    assert known is not None
+    assert (known.boot_id, known.last_heartbeat, known.connected) == ("boot-1", clock.time, True)
+
+
+def test_an_agent_without_a_credential_of_its_own_is_given_one(facts: AgentFacts):
+    first = facts.hello(a_hello(credential=""))
+    assert isinstance(first, Welcomed)
+    assert len(first.credential) >= 43
+    again = facts.hello(a_hello(credential=first.credential, join_token=""))
+    assert again == Welcomed(fence_seconds=40.0)
+
+
+@pytest.mark.req("B94")
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"join_token": "", "credential": ""},
+        {"join_token": "x" * 43, "credential": ""},
+        {"join_token": "", "credential": "x" * 43},
+        {"join_token": OWN, "credential": TOKEN},
+    ],
+)
+def test_every_stranger_gets_the_same_answer(store: Store, facts: AgentFacts, wrong: dict[str, str]):
+    assert facts.hello(a_hello(**wrong)) == NotKnown()
+    with store.read() as tx:
+        assert (resources.find(tx, NODE), nodes.facts(tx, "node-a")) == (None, None)
+
+
+@pytest.mark.req("B94")
+def test_a_token_is_spent_once(facts: AgentFacts):
+    facts.hello(a_hello())
+    assert facts.hello(a_hello(credential="d" * 43)) == NotKnown()
+    assert facts.hello(a_hello()) == Welcomed(fence_seconds=40.0)
+
+
+@pytest.mark.req("B94")
+def test_a_token_is_good_for_fifteen_minutes(facts: AgentFacts, clock: Clocked):
+    clock.time += 15 * 60
+    assert facts.hello(a_hello()) == NotKnown()
+
+
+@pytest.mark.req("B95")
+def test_a_token_or_credential_of_another_node_is_not_enough(facts: AgentFacts):
+    assert facts.hello(a_hello(node="node-b")) == NotAllowed("this join token is not for node node-b")
+    facts.hello(a_hello())
+    assert facts.hello(a_hello(node="node-b")) == NotAllowed("this credential is not for node node-b")
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"pool": "other"}, "this join token is for pool local, not other"),
+        ({"credential": "short"}, "a credential has 40 characters or more"),
+    ],
+)
+def test_a_join_that_is_refused_spends_nothing(facts: AgentFacts, fields: dict[str, str], words: str):
+    assert facts.hello(a_hello(**fields)) == NotAllowed(words)
+    assert isinstance(facts.hello(a_hello()), Welcomed)
+
+
+def test_a_pool_that_is_not_there_refuses_the_join(store: Store, facts: AgentFacts):
+    store.write(lambda tx: credentials.issue_join(tx, "u" * 43, "node-b"))
+    hello = a_hello(node="node-b", join_token="u" * 43, credential="e" * 43)
+    assert facts.hello(hello) == NotAllowed("pool default does not exist")
+    assert facts.hello(replace(hello, pool="local")) == Welcomed(fence_seconds=40.0)
+
+
+def test_later_hellos_change_neither_labels_nor_address_and_nothing_grows(store: Store, facts: AgentFacts):
+    facts.hello(a_hello())
+    other = replace(
+        INVENTORY, capacity_milli=9000, cores=2, memory_mib=9999, address="10.0.0.1", labels={"x": "y"}, capabilities=()
+    )
+    facts.hello(a_hello(inventory=other))
+    with store.read() as tx:
+        known = nodes.facts(tx, "node-a")
+        labels = dict(resources.get(tx, NODE).labels)
+    assert known is not None
+    told = known.inventory
+    assert (told.capacity_milli, told.cores, told.memory_mib, told.address) == (4000, 2, 1024, "127.0.0.11")
+    assert labels == {"rack": "r1"}
+
+
+def test_a_report_is_stored_and_wakes_job_and_node(store: Store, facts: AgentFacts, wakes: Wakes):
+    facts.hello(a_hello())
+    uid = a_job(store)
+    wakes.since()
+    facts.report("node-a", 1, an_instance(uid))
+    assert (stored(store, uid), wakes.since()) == ([an_instance(uid)], {JOB, NODE})
+
+
+@pytest.mark.req("B107")
+def test_a_number_that_is_repeated_or_goes_back_changes_nothing(store: Store, facts: AgentFacts):
+    facts.hello(a_hello(report_seq=4))
+    uid = a_job(store)
+    facts.report("node-a", 6, an_instance(uid, "ready"))
+    facts.report("node-a", 6, an_instance(uid, "exited", code=1))
+    facts.report("node-a", 5, an_instance(uid, "exited", code=2))
+    assert stored(store, uid) == [an_instance(uid, "ready")]
+
+
+def test_an_end_is_final_and_a_state_never_goes_back(store: Store, facts: AgentFacts):
+    facts.hello(a_hello())
+    uid = a_job(store)
+    states = [("ready", {}), ("running", {}), ("exited", {"code": 3}), ("ready", {}), ("exited", {"code": 4})]
+    for seq, (state, fields) in enumerate(states, start=1):
+        facts.report("node-a", seq, an_instance(uid, state, **fields))
+    assert stored(store, uid) == [an_instance(uid, "exited", code=3)]
+
+
+def test_a_node_speaks_of_its_own_instances_only(store: Store, facts: AgentFacts):
+    """Neither of another node's, nor of a job that has no room there."""
+    store.write(lambda tx: credentials.issue_join(tx, "u" * 43, "node-b", pool="local"))
+    facts.hello(a_hello())
+    facts.hello(a_hello(node="node-b", join_token="u" * 43, credential="e" * 43))
+    uid = a_job(store)
+    facts.report("node-b", 1, replace(an_instance(uid), node="node-b"))
+    assert stored(store, uid) == []
+    facts.report("node-a", 1, an_instance(uid))
+    facts.report("node-b", 2, replace(an_instance(uid, "exited"), node="node-b"))
+    facts.log_tail("node-b", LogTail(uid, "i1", 1, b"lies", truncated=False, at=1.0))
+    with store.read() as tx:
+        assert (nodes.list_instances(tx, uid=uid), nodes.list_log_tails(tx, uid)) == ((an_instance(uid),), ())
+
+
+@pytest.mark.parametrize(("boot", "reason"), [("boot-1", "lost with its agent's memory"), ("boot-2", "node restarted")])
+def test_an_instance_that_a_hello_does_not_name_has_ended(
+    store: Store, facts: AgentFacts, wakes: Wakes, boot: str, reason: str
+):
+    facts.hello(a_hello())
+    uid = a_job(store)
+    facts.report("node-a", 1, an_instance(uid))
+    wakes.since()
+    facts.hello(a_hello(boot_id=boot, report_seq=1))
+    assert stored(store, uid) == [an_instance(uid, "exited", reason=reason)]
+    assert JOB in wakes.since()
+
+
+def test_an_instance_that_a_hello_names_is_as_it_says(store: Store, facts: AgentFacts):
+    facts.hello(a_hello())
+    uid = a_job(store)
+    facts.report("node-a", 1, an_instance(uid))
+    ended = an_instance(uid, "exited", code=3, at=1001.0)
+    assert facts.hello(a_hello(instances=(ended,), report_seq=9)) == Welcomed(fence_seconds=40.0)
+    assert stored(store, uid) == [ended]
+
+
+def test_an_instance_without_a_job_or_behind_a_newer_one_is_to_be_ended(store: Store, facts: AgentFacts):
+    facts.hello(a_hello())
+    uid = a_job(store)
+    facts.report("node-a", 1, an_instance(uid))
+    orphan = replace(an_instance("no-such-job"), id="i9")
+    welcome = facts.hello(a_hello(instances=(an_instance(uid), orphan), report_seq=1))
+    assert welcome == Welcomed(fence_seconds=40.0, superseded=("i9",))
+
+    def move_on(tx: Tx) -> None:
+        job = resources.get(tx, JOB)
+        resources.replace_status(tx, job, job.status.model_copy(update={"instance_id": "i2"}))
+
+    store.write(move_on)
+    welcome = facts.hello(a_hello(instances=(an_instance(uid),), report_seq=1))
+    assert welcome == Welcomed(fence_seconds=40.0, superseded=("i1",))
+
+
+@pytest.mark.req("B107")
+def test_a_heartbeat_counts_by_the_servers_clock_and_wakes_only_a_quiet_node(
+    store: Store, facts: AgentFacts, clock: Clocked, wakes: Wakes
+):
+    facts.hello(a_hello())
+    wakes.since()
+    clock.time += 5
+    facts.heartbeats(["node-a"])
+    with store.read() as tx:
+        known = nodes.facts(tx, "node-a")
+    assert known is not None
+    assert (known.last_heartbeat, wakes.since()) == (clock.time, set())
+
+    def fall_silent(tx: Tx) -> None:
+        node = resources.get(tx, NODE)
+        resources.replace_status(tx, node, node.status.model_copy(update={"phase": "silent"}))
+
+    store.write(fall_silent)
+    wakes.since()
+    facts.heartbeats(["node-a"])
+    assert wakes.since() == {NODE}
+
+
+def test_a_stream_that_ends_is_noted_and_wakes_the_node(store: Store, facts: AgentFacts, wakes: Wakes):
+    facts.hello(a_hello())
+    wakes.since()
+    facts.disconnected("node-a")
+    with store.read() as tx:
+        known = nodes.facts(tx, "node-a")
+    assert known is not None
+    assert (known.connected, wakes.since()) == (False, {NODE})
+
+
+def test_a_fence_is_twenty_seconds_inside_the_pools_patience(store: Store, facts: AgentFacts):
+    lost = {"disconnect": {"silentSeconds": 15, "lostSeconds": 90}}
+    store.write(lambda tx: resources.replace(tx, resources.get(tx, POOL), document=a_pool(**lost)))
+    assert facts.hello(a_hello()) == Welcomed(fence_seconds=70.0)
