@@ -23,6 +23,7 @@ from api.agent_wire import Hello, Malformed, answer_of, command_to_wire, hello_o
 from api.proto import agent_pb2 as wire
 from controllers.providers.agent_commands import Command
 from controllers.providers.agents import Connections
+from resources.facts import Instance
 from store.store import Store
 
 SERVICE = "rmctl.agent.v1.Agents"
@@ -107,6 +108,10 @@ class AgentDoor:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._server: aio.Server | None = None
         self.ports: tuple[int, ...] = ()
+
+    def strays(self) -> tuple[Instance, ...]:
+        """Instances that would be ended if effects were not held."""
+        return self._facts.strays()
 
     async def start(self, addresses: Sequence[str]) -> None:
         """`unix:/path` and loopback `HOST:PORT`; `ports` are those bound. Raises AddressRefused."""

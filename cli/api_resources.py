@@ -14,9 +14,7 @@ from cli.terminal import out, out_lines, safe
 HEADER = ("NAME", "SHORT", "KIND", "IN A PROJECT", "VERBS")
 
 
-def api_resources(
-    context: typer.Context, no_headers: Annotated[bool, typer.Option("--no-headers")] = False
-) -> int:
+def api_resources(context: typer.Context, no_headers: Annotated[bool, typer.Option("--no-headers")] = False) -> int:
     """List the kinds."""
     session: Session = context.obj
     form = session.output("json", "yaml", "name")

@@ -44,7 +44,7 @@ def explain(
 
 def _below(found: Models, schema: Schema, step: str, walked: str) -> tuple[Schema, str]:
     """A field of an object, of the items of a list, or of the values of a mapping."""
-    inner, shown = _opened(found, schema, walked)
+    inner, shown = opened(found, schema, walked)
     fields = inner.get("properties") or {}
     if step in fields:
         return found.resolved(fields[step]), f"{shown}.{step}"
@@ -59,21 +59,21 @@ def _below(found: Models, schema: Schema, step: str, walked: str) -> tuple[Schem
     raise UsageProblem(f'{shown} has no field "{safe(step)}"{guess}', hint=known)
 
 
-def _opened(found: Models, schema: Schema, walked: str) -> tuple[Schema, str]:
+def opened(found: Models, schema: Schema, walked: str = "") -> tuple[Schema, str]:
     """The object inside lists and alternatives."""
     schema = found.resolved(schema)
     if schema.get("type") == "array" and isinstance(schema.get("items"), dict):
-        return _opened(found, schema["items"], f"{walked}[]")
+        return opened(found, schema["items"], f"{walked}[]")
     for option in schema.get("anyOf", ()):
         inner = found.resolved(option)
         if inner.get("properties") or inner.get("type") == "array":
-            return _opened(found, inner, walked)
+            return opened(found, inner, walked)
     return schema, walked
 
 
 def _print(found: Models, schema: Schema, walked: str, *, recursive: bool) -> None:
     out(safe(f"{walked}  {_kind(found, schema)}"))
-    inner, shown = _opened(found, schema, walked)
+    inner, shown = opened(found, schema, walked)
     for text in _told(schema, inner):
         out()
         out_lines(map(safe, textwrap.wrap(" ".join(text.split()), WIDTH)))
@@ -102,7 +102,7 @@ def _rows(
         needed = "required" if name in schema.get("required", ()) else ""
         notes = "; ".join(part for part in (needed, _notes(whole)) if part)
         yield (f"{above}{name}", _kind(found, whole), notes)
-        inner, shown = _opened(found, whole, f"{above}{name}")
+        inner, shown = opened(found, whole, f"{above}{name}")
         if recursive and depth < DEEPEST and inner.get("properties"):
             yield from _rows(found, inner, f"{shown}.", recursive=True, depth=depth + 1)
 
@@ -137,6 +137,7 @@ BOUNDS = {
     "maxItems": "at most {} of them",
     "pattern": "must match {}",
 }
+OPEN_BOUNDS = {"minimum": "above {}", "maximum": "below {}"}
 
 
 def _notes(schema: Schema) -> str:
@@ -147,9 +148,8 @@ def _notes(schema: Schema) -> str:
     for key, text in BOUNDS.items():
         if key in schema:
             above = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}.get(key, "")
-            if schema.get(above) is True:
-                text = {"minimum": "above {}", "maximum": "below {}"}[key]
-            parts.append(text.format(schema[key]))
+            words = OPEN_BOUNDS[key] if schema.get(above) is True else text
+            parts.append(words.format(schema[key]))
     return ", ".join(parts)
 
 

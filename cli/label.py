@@ -1,4 +1,4 @@
-"""`rmctl label` and `rmctl annotate`: KEY=VALUE sets, KEY- removes; what stands already is changed only when asked to."""
+"""`rmctl label` and `rmctl annotate`: KEY=VALUE sets, KEY- removes; what stands is changed only when asked to."""
 
 from __future__ import annotations
 

@@ -44,8 +44,13 @@ def models(session: Session, word: str) -> tuple[KindName, Models]:
     """The kind behind a word and all schemas. Only for a kind that is not built in the server is asked."""
     kind = known(word, KINDS)
     if kind is not None:
-        from api.http.openapi import document
-
-        return kind, Models(document()["components"]["schemas"])
+        return kind, built_in()
     kind = session.kind(word)
     return kind, Models(session.client.get(PATH)["components"]["schemas"])
+
+
+def built_in() -> Models:
+    """The schemas of the kinds that this rmctl knows itself."""
+    from api.http.openapi import document
+
+    return Models(document()["components"]["schemas"])

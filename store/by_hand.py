@@ -1,4 +1,4 @@
-"""What people decide about effects: one that nobody could tell about is there or never happened, or all are given up."""
+"""What people decide about effects: one is there or never happened, or all of a resource are given up."""
 
 from __future__ import annotations
 

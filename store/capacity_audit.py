@@ -76,7 +76,7 @@ def _sums(tx: Tx) -> Iterator[Finding]:
     for row in tx.execute(select(node_scalars)).all():
         true = claimed.pop((row.node, row.resource), 0)
         if row.allocated != true:
-            yield Finding("ledger", row.node, f"{row.resource}: {row.allocated} on record, allocations add up to {true}")
+            yield Finding("ledger", row.node, f"{row.resource}: {row.allocated} on record, {true} by its allocations")
     for (node, resource), amount in claimed.items():
         if amount:
             yield Finding("ledger", node, f"{resource}: {amount} allocated on a node that has no record of it")

@@ -288,3 +288,11 @@ def rebuild(tx: Tx) -> tuple[int, int]:
         enqueue(tx, Ref(row.kind, row.name, row.project))
         woken += 1
     return woken, dropped
+
+
+def oldest_due(tx: Tx) -> float | None:
+    """Since when the key that is due longest waits; None when none is due."""
+    found: float | None = tx.execute(
+        select(func.min(table.c.available_at)).where(table.c.token_hash.is_(None), table.c.available_at <= tx.now)
+    ).scalar_one_or_none()
+    return found

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.http import exchange
+from api.http import exchange, operations
 from api.http.batch import Batch
 from api.http.core_nodes import CoreNodes
 from api.http.endpoints import ROOT, Endpoints
@@ -58,6 +58,7 @@ def build(services: Services) -> Starlette:
             *Planning(services, threads).routes(),
             *Why(services, threads).routes(),
             *Logs(threads, hub).routes(),
+            *operations.routes(services, threads),
             *CoreNodes(services, threads).routes(),
             *Endpoints(services, threads, hub).routes(),
         ],

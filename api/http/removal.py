@@ -60,9 +60,11 @@ def _one(tx: Tx, resource: Stored, reason: str, by: str) -> list[Document]:
         {"effect": one.id, "kind": one.kind, "target": one.target, "state": one.state}
         for one in by_hand.abandon(tx, resource.uid, f"given up by {by}: {reason}")
     ]
-    for instance in nodes.list_instances(tx, uid=resource.uid):
-        if instance.alive:
-            left.append({"instance": instance.id, "node": instance.node, "pid": instance.pid})
+    left += [
+        {"instance": instance.id, "node": instance.node, "pid": instance.pid}
+        for instance in nodes.list_instances(tx, uid=resource.uid)
+        if instance.alive
+    ]
     for allocation in ledger.list_allocations(tx, uid=resource.uid):
         ledger.release(tx, allocation.id)
     audit.append(

@@ -23,9 +23,7 @@ Stored = Resource[Any, Any]
 IMMUTABLE: Mapping[str, tuple[str, ...]] = {"node": ("pool",)}
 VERBS = "rmctl-verbs"
 """The field manager of start, stop, restart and cordon."""
-WRITABLE_OF_A_JOB = frozenset(
-    {("spec", "active"), ("spec", "restartedAt"), ("annotations", PAUSED), ("annotations",)}
-)
+WRITABLE_OF_A_JOB = frozenset({("spec", "active"), ("spec", "restartedAt"), ("annotations", PAUSED), ("annotations",)})
 NAMED = 3
 """How many users of a thing are named before they are only counted."""
 

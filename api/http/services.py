@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from controllers.providers.agent_commands import ExecJob, Executed
+from controllers.providers.agent_commands import ExecJob
 from resources.bundle import Bundle
 from resources.effect import Answer
 from resources.facts import Instance
@@ -58,14 +58,21 @@ class Preview(Protocol):
     def tier(self) -> str | None: ...
     @property
     def sentence(self) -> str: ...
+    @property
+    def answer(self) -> str: ...
+    @property
+    def would_fit(self) -> Sequence[str]: ...
+    @property
+    def tree(self) -> str: ...
 
 
 Explainer = Callable[[Tx, Job], Explanation | None]
 """Asks the pure placer about a job as it stands, against the present fleet; None where there is nothing to explain."""
-Executor = Callable[[str, ExecJob, float], Executed | Answer]
-"""(node, command, seconds) to what came of it, or to why there is nothing."""
-Planner = Callable[[Tx, Bundle], Sequence[Preview]]
-"""Asks the pure placer where the jobs of a bundle would go; the bundle need not be stored."""
+Executor = Callable[[str, ExecJob, float], Answer]
+"""(node, command, seconds) to what came of it; blocks until the node has answered, or the seconds are over."""
+Planner = Callable[[Tx, Bundle, bool], Sequence[Preview]]
+"""Asks the pure placer where the jobs of a bundle would go, with its whole trace or not; the bundle need not be
+stored."""
 
 
 def _done() -> None:
@@ -76,7 +83,7 @@ def _nothing(_tx: Tx, _job: Job) -> Explanation | None:
     return None
 
 
-def _nowhere(_tx: Tx, _bundle: Bundle) -> Sequence[Preview]:
+def _nowhere(_tx: Tx, _bundle: Bundle, _traced: bool) -> Sequence[Preview]:
     return ()
 
 
