@@ -15,7 +15,7 @@ from resources.node import Node, NodeSpec, NodeStatus
 from resources.pool import Pool
 from resources.reference import Ref
 from resources.resource import Resource
-from store import credentials, effects, ledger, nodes, queue, resources
+from store import credentials, effects, holds, ledger, nodes, queue, resources
 from store.notes import Written
 from store.store import Store, notes_of
 from store.tx import Tx
@@ -31,11 +31,15 @@ RANK = {state: rank for rank, state in enumerate(("prepared", "starting", "runni
 
 @dataclass(frozen=True)
 class Welcomed:
-    """`credential` is one made here for an agent that brought none; `superseded` instances are to be ended."""
+    """`credential` is one made here for an agent that brought none; `superseded` instances are to be ended.
+
+    `strays` would be, if effects were not held.
+    """
 
     fence_seconds: float
     superseded: tuple[str, ...] = ()
     credential: str = ""
+    strays: tuple[Instance, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,13 +62,21 @@ class AgentFacts:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._quiet: set[str] = set()
+        self._strays: dict[str, tuple[Instance, ...]] = {}
         store.subscribe(self._follow)
         with store.read() as tx:
             for node in resources.list_all(tx, "node"):
                 self._note(node)
 
     def hello(self, hello: Hello) -> Welcomed | NotKnown | NotAllowed:
-        return self._store.write(lambda tx: _hello(tx, hello, secrets.token_urlsafe(32)))
+        answer = self._store.write(lambda tx: _hello(tx, hello, secrets.token_urlsafe(32)))
+        if isinstance(answer, Welcomed):
+            self._strays[hello.node] = answer.strays
+        return answer
+
+    def strays(self) -> tuple[Instance, ...]:
+        """Instances that live on although nothing here asks for them, since effects are held."""
+        return tuple(instance for found in list(self._strays.values()) for instance in found)
 
     def heartbeats(self, beating: Sequence[str]) -> None:
         """Server time for each; a node that was thought silent is looked at."""
@@ -119,7 +131,10 @@ def _hello(tx: Tx, hello: Hello, spare_credential: str) -> Welcomed | NotKnown |
     queue.enqueue(tx, node.ref)
     pool = resources.find(tx, Ref("pool", node.spec.pool))
     lost = pool.spec.disconnect.lost_seconds if isinstance(pool, Pool) else 60.0
-    return Welcomed(max(1.0, lost - FENCE_MARGIN_SECONDS), superseded, issued)
+    fence = max(1.0, lost - FENCE_MARGIN_SECONDS)
+    if holds.find(tx) is None:
+        return Welcomed(fence, superseded, issued)
+    return Welcomed(fence, (), issued, tuple(one for one in hello.instances if one.id in superseded))
 
 
 def _join(tx: Tx, hello: Hello) -> NotKnown | NotAllowed | None:
@@ -224,6 +239,8 @@ def _put(tx: Tx, instance: Instance) -> None:
     job = resources.by_uid(tx, instance.uid)
     if job is not None:
         queue.enqueue(tx, job.ref)
+    elif not instance.alive:
+        nodes.drop_instances(tx, instance.uid)
     queue.enqueue(tx, Ref("node", instance.node))
 
 

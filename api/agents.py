@@ -23,6 +23,7 @@ from api.listening import AddressRefused, listener
 from api.proto import agent_pb2 as wire
 from controllers.providers.agent_commands import Command
 from controllers.providers.agents import Connections
+from resources.facts import Instance
 from store.errors import StoreError
 from store.store import Store
 
@@ -104,6 +105,10 @@ class AgentDoor:
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._server: aio.Server | None = None
         self.ports: tuple[int, ...] = ()
+
+    def strays(self) -> tuple[Instance, ...]:
+        """Instances that would be ended if effects were not held."""
+        return self._facts.strays()
 
     async def start(self, addresses: Sequence[str], credentials: grpc.ServerCredentials | None = None) -> None:
         """`unix:/path`, `HOST:PORT`, `tls://HOST:PORT`; `ports` are those bound. Raises AddressRefused."""

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from api.http import exchange
+from api.http import exchange, operations
 from api.http.audit import Refusals
 from api.http.batch import Batch
 from api.http.core_nodes import CoreNodes
@@ -54,6 +54,7 @@ def build(services: Services) -> Starlette:
         *Planning(services, threads).routes(),
         *Why(services, threads).routes(),
         *Logs(threads, hub).routes(),
+        *operations.routes(services, threads),
         *CoreNodes(services, threads).routes(),
         *Endpoints(services, threads, hub).routes(),
     ]

@@ -20,8 +20,8 @@ ABSENT_SECONDS = 5.0
 ENDING = frozenset({"stopping", "exited"})
 GONE = frozenset({"lost", "terminated", "released"})
 
-Secrets = Callable[[str, str], str | None]
-"""(secret, key) to value."""
+Secrets = Callable[[str, str, str], str | None]
+"""(project, secret, key) to value."""
 
 
 class Stream(Protocol):
@@ -173,9 +173,10 @@ class AgentDriver:
     def _secret_values(self, effect: EffectRecord) -> dict[str, str] | Deferred:
         values = {}
         for name, where in effect.request["spec"].get("secretEnv", {}).items():
-            value = self._secrets(where["secret"], where["key"]) if self._secrets is not None else None
+            project, secret, key = effect.request["project"], where["secret"], where["key"]
+            value = self._secrets(project, secret, key) if self._secrets is not None else None
             if value is None:
-                return Deferred(f"secretEnv.{name}: secret {where['secret']} has no key {where['key']}", 30.0)
+                return Deferred(f"secretEnv.{name}: secret {secret} has no key {key}", 30.0)
             values[name] = value
         return values
 
