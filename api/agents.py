@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
@@ -27,6 +28,7 @@ from resources.facts import Instance
 from store.errors import StoreError
 from store.store import Store
 
+T = TypeVar("T")
 SERVICE = "rmctl.agent.v1.Agents"
 MESSAGE_BYTES = 4 * 1024 * 1024
 METADATA_BYTES = 16 * 1024
@@ -219,8 +221,10 @@ class AgentDoor:
                 stream.put(wire.Down(ack=wire.Ack(heartbeat=up.heartbeat.seq)))
             case "report":
                 seq, instance = report_of(up.report, node, self._now())
-                await self._write(self._facts.report, node, seq, instance)
+                end = await self._write(self._facts.report, node, seq, instance)
                 stream.put(wire.Down(ack=wire.Ack(seq=seq)))
+                if end is not None:
+                    stream.deliver(end)
             case "log_tail":
                 await self._write(self._facts.log_tail, node, tail_of(up.log_tail, self._now()))
                 stream.put(wire.Down(ack=wire.Ack(log_tail=up.log_tail.seq)))
@@ -233,8 +237,8 @@ class AgentDoor:
             case _:
                 log.info("notice", node=node, kind=up.notice.kind)
 
-    async def _write(self, write: Callable[..., None], *values: object) -> None:
-        await to_thread.run_sync(write, *values, limiter=self._limiter)
+    async def _write(self, write: Callable[..., T], *values: object) -> T:
+        return await to_thread.run_sync(write, *values, limiter=self._limiter)
 
 
 async def _send(stream: _Stream, context: Context) -> None:

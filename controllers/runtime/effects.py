@@ -18,7 +18,7 @@ from resources.event import Event
 from store import effects, events, holds, resources
 from store.effects import EffectClaim
 from store.environment import Environment, Task
-from store.errors import ClaimLost
+from store.errors import ClaimLost, Failed
 from store.notes import EffectDue
 from store.store import Store, notes_of
 from store.tx import Tx
@@ -124,9 +124,14 @@ class EffectWorkers:
         return [self._answered.popleft() for _ in range(len(self._answered))]
 
     def _store_all(self, answered: list[Answered]) -> None:
+        failed: Failed | None = None
         for one, stored in zip(answered, self._store.write_all([one.receipt for one in answered]), strict=True):
             record = one.claim.record
             if isinstance(stored.error, ClaimLost):
+                continue
+            if isinstance(stored.error, Failed) and not self._stopping:
+                self._answered.append(one)
+                failed = stored.error
                 continue
             if stored.error is not None:
                 log.error("receipt failed", effect=record.id, error=str(stored.error))
@@ -140,6 +145,8 @@ class EffectWorkers:
                 outcome=one.outcome,
                 seconds=one.seconds,
             )
+        if failed is not None:
+            self._crew.patience.rest(failed)
 
     def _answer(self, claim: EffectClaim) -> Answered:
         began = self._environment.monotonic()
