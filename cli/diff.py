@@ -72,6 +72,16 @@ def _lines(before: Document | None, item: dict[str, Any]) -> Sequence[str]:
     """A unified diff; empty when the two are the same."""
     after = item["object"]
     old = as_yaml(editable(before)).splitlines() if before is not None else []
-    new = as_yaml(editable(after)).splitlines()
+    new = as_yaml(_in_order(editable(after), editable(before or {}))).splitlines()
     name = title(after)
     return list(difflib.unified_diff(old, new, f"{name} (live)", f"{name} (applied)", lineterm="", n=CONTEXT_LINES))
+
+
+def _in_order(value: Any, like: Any) -> Any:
+    """The same value with its keys in the order of another one: an order is no difference."""
+    if isinstance(value, dict) and isinstance(like, dict):
+        keys = [*(key for key in like if key in value), *(key for key in value if key not in like)]
+        return {key: _in_order(value[key], like.get(key)) for key in keys}
+    if isinstance(value, list) and isinstance(like, list):
+        return [_in_order(one, like[index] if index < len(like) else None) for index, one in enumerate(value)]
+    return value

@@ -143,7 +143,7 @@ OPEN_BOUNDS = {"minimum": "above {}", "maximum": "below {}"}
 def _notes(schema: Schema) -> str:
     """The default and the bounds."""
     parts = []
-    if "default" in schema and schema["default"] not in ({}, None):
+    if schema.get("default") is not None and not isinstance(schema["default"], dict):
         parts.append(f"{_json(schema['default'])} unless given")
     for key, text in BOUNDS.items():
         if key in schema:

@@ -100,15 +100,16 @@ def _placed(
     ref = Ref("job", made.key.wire, bundle.project)
     held = view.nodes_of(owner_of(ref))
     name = made.key.people
-    if held:
-        node = view.node(held[0])
-        return Preview(name, held[0], node.tier if node else None, f"runs on {held[0]}", "runs")
     pool = reader.find(Ref("pool", made.spec.pool))
     if not isinstance(pool, Pool):
         return Preview(name, None, None, f"there is no pool {made.spec.pool}")
     others = [Mate(Ref("job", o.key.wire, bundle.project), o.spec) for o in expected if o.key != made.key]
-    request, policy = request_for(ref, made.spec, others, view), policy_of(pool.spec)
-    told = tree(trace(request, view, policy)) if traced else ""
+    policy = policy_of(pool.spec)
+    told = tree(trace(request_for(ref, made.spec, others, view), view, policy)) if traced else ""
+    if held:
+        node = view.node(held[0])
+        return Preview(name, held[0], node.tier if node else None, f"runs on {held[0]}", "runs", tree=told)
+    request = request_for(ref, made.spec, others, view)
     done = plan(request, view, policy)
     match done.answer:
         case Placed(node=chosen, tier=tier):

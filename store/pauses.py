@@ -19,7 +19,7 @@ PAUSED = "rmctl/paused"
 _columns = select(table.c.kind, table.c.project, table.c.name, table.c.annotations)
 _by_uid = prepared(_columns.where(table.c.uid == bindparam("u")))
 _pool = prepared(_columns.where(table.c.kind == "pool", table.c.project == "", table.c.name == bindparam("n")))
-_specs = prepared(
+_members = (
     select(table.c.kind, table.c.project, table.c.name, table.c.spec)
     .where(table.c.kind.in_(["node", "bundle", "job"]))
     .order_by(table.c.kind, table.c.project, table.c.name)
@@ -52,7 +52,7 @@ def find(tx: Tx, resource: Resource[Any, Any]) -> tuple[Ref, str] | None:
 def below(tx: Tx, resource: Resource[Any, Any]) -> tuple[Ref, ...]:
     """What a pause of this one holds too."""
     if resource.ref.kind == "pool":
-        rows = tx.execute(_specs).all()
+        rows = tx.execute(_members).all()
         return tuple(
             Ref(row.kind, row.name, row.project) for row in rows if json.loads(row.spec).get("pool") == resource.name
         )
