@@ -23,6 +23,7 @@ from api.listening import AddressRefused, listener
 from api.proto import agent_pb2 as wire
 from controllers.providers.agent_commands import Command
 from controllers.providers.agents import Connections
+from store.errors import StoreError
 from store.store import Store
 
 SERVICE = "rmctl.agent.v1.Agents"
@@ -133,6 +134,9 @@ class AgentDoor:
         except Ended as end:
             log.info("stream ended", code=end.code.name, reason=end.text)
             await context.abort(end.code, end.text)
+        except StoreError as error:
+            log.warning("nothing can be stored", error=str(error))
+            await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
 
     async def _session(self, requests: Requests, context: Context) -> None:
         hello = await self._hello(requests)
@@ -141,18 +145,18 @@ class AgentDoor:
         async with turn:
             welcome = await self._welcome(hello)
             self._connections.register(hello.node, stream)
+        log.info("node connected", node=hello.node, instances=len(hello.instances))
+        ends: list[BaseException] = []
+        try:
             await context.write(wire.Down(welcome=welcome).SerializeToString())
             await self._write(self._facts.hurry, hello.node)
-        log.info("node connected", node=hello.node, instances=len(hello.instances))
-        ends: list[Ended] = []
-        try:
             try:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(_send, stream, context)
                     await self._receive(requests, hello.node, stream)
                     tasks.cancel_scope.cancel()
-            except* Ended as group:
-                ends.extend(end for end in group.exceptions if isinstance(end, Ended))
+            except* (Ended, StoreError) as group:
+                ends.extend(group.exceptions)
         finally:
             with anyio.CancelScope(shield=True):
                 async with turn:

@@ -8,14 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from cli import paths
+from cli.client import MERGE
 from cli.errors import UsageProblem
 from cli.kinds import NODE
 from cli.output import emit_json
+from cli.patching import MANAGER
 from cli.running import SETTINGS
 from cli.session import Session
-from cli.targets import wire_name
+from cli.targets import Target, wire_name
 from cli.terminal import out, safe, say
+from resources.instants import rfc3339
 
+LOST_ANNOTATION = "rmctl/lost"
+"""When a person gave the node up; a heartbeat after that takes it back."""
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, context_settings=SETTINGS)
 app.callback()(lambda: None)
 
@@ -62,6 +67,17 @@ def join(
     else:
         out(safe(command))
         say("The token is good once; run this on the machine that joins.")
+    return 0
+
+
+@app.command("lost", help="Say that a silent node will not come back. Its jobs are placed elsewhere, held ones too.")
+def lost(context: typer.Context, name: Name) -> int:
+    session: Session = context.obj
+    target = Target(NODE, wire_name(NODE, name))
+    body = {"metadata": {"annotations": {LOST_ANNOTATION: rfc3339(session.now())}}}
+    query = {"fieldManager": MANAGER}
+    session.client.send("PATCH", paths.item(target, session.project), body, query=query, content_type=MERGE)
+    out(f"{target} given up, unless it is heard again")
     return 0
 
 

@@ -48,7 +48,7 @@ class JobController:
                 )
             step = _after(step, claim, fates[wanted])
         step = _without(step, fates)
-        live = endings.living(step, fates)
+        live = endings.claimed(view, fates)
         return endings.stopping(step, live, fates) if live else seeking.rest_or_place(step, facts)
 
 

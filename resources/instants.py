@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 def rfc3339(seconds: float) -> str:
     """Milliseconds are kept; whole seconds are printed without a fraction."""
     at = datetime.fromtimestamp(round(seconds * 1000) / 1000, UTC)
-    text = at.strftime("%Y-%m-%dT%H:%M:%S")
-    return f"{text}.{at.microsecond // 1000:03d}Z" if at.microsecond else f"{text}Z"
+    text = at.isoformat(timespec="milliseconds" if at.microsecond else "seconds")
+    return text.removesuffix("+00:00") + "Z"
 
 
 def instant(value: object) -> float:

@@ -71,21 +71,22 @@ class Statement:
         self._forms: dict[tuple[str, ...], tuple[str, Arguments]] = {}
         self._make: Any = None
 
-    def run(self, connection: Any, dialect: Dialect, values: Values | Sequence[Values] | None) -> Rows:
-        if values is None:
-            values = {}
-        many = isinstance(values, list | tuple)
-        first: Values = values[0] if many else values  # type: ignore[index,assignment]
-        names = tuple(first)
-        sql, arguments = self._forms.get(names) or self._form(dialect, names)
-        if many:
-            cursor = connection.executemany(sql, map(arguments, values))
+    def run(self, connection: Any, dialect: Dialect, values: dict[str, Any] | Sequence[Values] | None) -> Rows:
+        if values is None or isinstance(values, dict):
+            given: Values = values or {}
+            sql, arguments = self._for(dialect, tuple(given))
+            cursor = connection.execute(sql, arguments(given))
         else:
-            cursor = connection.execute(sql, arguments(first))
+            rows: Sequence[Values] = values
+            sql, arguments = self._for(dialect, tuple(rows[0]))
+            cursor = connection.executemany(sql, map(arguments, rows))
         make = self._make
         if make is None and cursor.description is not None:
             make = self._make = _maker([column[0] for column in cursor.description])
         return Rows(cursor, make)
+
+    def _for(self, dialect: Dialect, given: tuple[str, ...]) -> tuple[str, Arguments]:
+        return self._forms.get(given) or self._form(dialect, given)
 
     def _form(self, dialect: Dialect, given: tuple[str, ...]) -> tuple[str, Arguments]:
         keys = None if self.element.is_select else list(given)  # type: ignore[attr-defined]

@@ -17,7 +17,7 @@ from store.held import Held
 from store.lock import FolderLock, lock_folder
 from store.schema import prepare
 from store.tx import Tx
-from store.writer import Listener, Request, Writer
+from store.writer import Listener, Request, Rider, Writer
 
 T = TypeVar("T")
 
@@ -78,6 +78,10 @@ class Store:
     def write_all(self, functions: Sequence[Callable[[Tx], Any]]) -> list[Request]:
         """See `Writer.write_all`."""
         return self.writer.write_all(functions)
+
+    def ride(self, rider: Rider) -> None:
+        """From now on asked in every transaction. See `Rider`."""
+        self.writer.ride(rider)
 
     @contextmanager
     def read(self) -> Iterator[Tx]:

@@ -11,7 +11,7 @@ from store.errors import ReadOnly
 from store.held import Held
 from store.statements import Statement
 
-Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
+Parameters = dict[str, Any] | Sequence[Mapping[str, Any]] | None
 
 
 class Tx:

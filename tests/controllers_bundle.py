@@ -18,6 +18,7 @@ from resources.template import TemplateSpec
 from tests.builders import a_bundle
 
 NOW = 1_000_000.0
+CEILING = "RestartCeiling: exit 1; all 6 restarts of the last hour are used (13:46:40Z)"
 
 
 @dataclass

@@ -207,3 +207,28 @@ class Stage:
     def said(self, type_: str = "Ready") -> tuple[str, str, str] | None:
         found = self.condition(type_)
         return None if found is None else (found.status, found.reason, found.message)
+
+
+def stage(*nodes: str, **spec: object) -> Stage:
+    on = Stage(a_job(**spec))
+    for name in nodes or ("node-a", "node-b"):
+        on.node(name)
+    return on
+
+
+def begun(on: Stage) -> Stage:
+    """The start that was ordered is carried out, and the instance becomes ready."""
+    status = on.job.status
+    on.answer(f"start/{status.run_generation}/{status.attempt}", "applied").told("running").told("ready").run()
+    return on
+
+
+def crash(on: Stage, **fields: object) -> float:
+    """Fail, wait out the spacing, start again; how long that took."""
+    on.ended(**fields)  # type: ignore[arg-type]
+    due = on.job.status.next_start_at
+    assert due is not None
+    waited = due - on.now
+    on.after(waited).run()
+    begun(on)
+    return waited
