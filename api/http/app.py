@@ -20,6 +20,7 @@ from api.http.endpoints import ROOT, Endpoints
 from api.http.hub import Hub
 from api.http.logs import Logs
 from api.http.metrics import Metrics
+from api.http.pages.routes import Pages
 from api.http.planning import Planning
 from api.http.problems import Problem
 from api.http.records import Records
@@ -48,6 +49,7 @@ def build(services: Services) -> Starlette:
     routes = [
         *ServerRoutes(services, threads, hub).routes(),
         *Users(services, threads).routes(),
+        *Pages(services, threads).routes(),
         *metrics.routes(),
         *Records(threads, hub).routes(),
         Route(f"{ROOT}/batch", Batch(threads).post, methods=["POST"]),

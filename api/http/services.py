@@ -127,6 +127,8 @@ class Services:
     tokens: Mapping[str, Caller] = field(default_factory=dict)
     explain: Explainer = _nothing
     plan: Planner = _nowhere
+    hosts: tuple[str, ...] = ()
+    """Names under which the listeners may be asked for pages, beside those of loopback."""
     authority: Authority | None = None
     """Signs client certificates, where there is a listener with TLS."""
     counters: Callable[[], Mapping[str, float]] = _no_gauges
