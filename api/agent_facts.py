@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from api.agent_wire import Hello, an_end_of
+from api.agent_homes import Homes
+from api.agent_wire import Hello, JobFolder, an_end_of
 from controllers.providers.agent_commands import StopJob
 from placement.request import CAPABILITY_PREFIX
 from resources.facts import Instance, LogTail, NodeFacts
@@ -17,7 +18,7 @@ from resources.pool import Pool
 from resources.reference import Ref
 from resources.resource import Resource
 from store import credentials, effects, holds, ledger, nodes, queue, resources
-from store.notes import Written
+from store.notes import Gone, Written
 from store.store import Store, notes_of
 from store.tx import Tx
 
@@ -41,6 +42,10 @@ class Welcomed:
     superseded: tuple[str, ...] = ()
     credential: str = ""
     strays: tuple[Instance, ...] = ()
+    gone: tuple[JobFolder, ...] = ()
+    """Folders that the node keeps of jobs that are no more."""
+    kept: tuple[str, ...] = ()
+    """Uids of the jobs behind the other ones."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +63,12 @@ class NotAllowed:
 
 
 class AgentFacts:
-    """Every method blocks until what it wrote is durable."""
+    """Every method blocks until what it wrote is durable. `forget` tells a node that a job it ran is gone."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, forget: Callable[[str, JobFolder], None] = lambda _node, _folder: None) -> None:
         self._store = store
+        self._forget = forget
+        self._homes = Homes()
         self._quiet: set[str] = set()
         self._strays: dict[str, tuple[Instance, ...]] = {}
         store.subscribe(self._follow)
@@ -73,6 +80,7 @@ class AgentFacts:
         answer = self._store.write(lambda tx: _hello(tx, hello, secrets.token_urlsafe(32)))
         if isinstance(answer, Welcomed):
             self._strays[hello.node] = answer.strays
+            self._homes.keep(hello.node, *(i.uid for i in hello.instances), *answer.kept)
         return answer
 
     def strays(self) -> tuple[Instance, ...]:
@@ -87,7 +95,9 @@ class AgentFacts:
         """A number that was stored before is ignored. What must not live on, since nothing is claimed for it here, is
         ended by the answer.
         """
-        return self._store.write(lambda tx: _report(tx, node, seq, instance))
+        answer = self._store.write(lambda tx: _report(tx, node, seq, instance))
+        self._homes.keep(node, instance.uid)
+        return answer
 
     def log_tail(self, node: str, tail: LogTail) -> None:
         self._store.write(
@@ -105,6 +115,10 @@ class AgentFacts:
         for note in notes_of(notes, Written):
             if isinstance(note.resource, Node):
                 self._note(note.resource)
+        for gone in notes_of(notes, Gone):
+            ref = gone.resource.ref
+            for node in self._homes.leave(gone.resource.uid):
+                self._forget(node, JobFolder(ref.project, ref.name, gone.resource.uid))
 
     def _note(self, node: Resource[Any, Any]) -> None:
         if node.status.phase in QUIET:
@@ -135,9 +149,22 @@ def _hello(tx: Tx, hello: Hello, spare_credential: str) -> Welcomed | NotKnown |
     pool = resources.find(tx, Ref("pool", node.spec.pool))
     lost = pool.spec.disconnect.lost_seconds if isinstance(pool, Pool) else 60.0
     fence = max(1.0, lost - FENCE_MARGIN_SECONDS)
+    kept, gone = _folders(tx, hello.kept)
     if holds.find(tx) is None:
-        return Welcomed(fence, superseded, issued)
-    return Welcomed(fence, (), issued, tuple(one for one in hello.instances if one.id in superseded))
+        return Welcomed(fence, superseded, issued, gone=gone, kept=kept)
+    return Welcomed(fence, (), issued, tuple(one for one in hello.instances if one.id in superseded), kept=kept)
+
+
+def _folders(tx: Tx, kept: Iterable[JobFolder]) -> tuple[tuple[str, ...], tuple[JobFolder, ...]]:
+    """Uids of the jobs that have a folder on the node, and the folders of those that are no more."""
+    stand, gone = [], []
+    for folder in kept:
+        job = resources.find(tx, Ref("job", folder.job, folder.project))
+        if job is None or folder.uid not in ("", job.uid):
+            gone.append(folder)
+        else:
+            stand.append(job.uid)
+    return tuple(stand), tuple(gone)
 
 
 def _join(tx: Tx, hello: Hello) -> NotKnown | NotAllowed | None:
