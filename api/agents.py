@@ -18,7 +18,8 @@ from anyio import to_thread
 from grpc import aio
 
 from api.agent_beats import Beats
-from api.agent_facts import AgentFacts, NotAllowed, NotKnown, Welcomed
+from api.agent_facts import AgentFacts, Welcomed
+from api.agent_join import NotAllowed, NotKnown
 from api.agent_wire import Hello, JobFolder, Malformed, answer_of, command_to_wire, hello_of, report_of, tail_of, up_of
 from api.listening import AddressRefused, listener
 from api.proto import agent_pb2 as wire

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from api.agent_facts import AgentFacts, NotAllowed, NotKnown, Welcomed
+from api.agent_facts import AgentFacts, Welcomed
+from api.agent_join import NotAllowed, NotKnown
 from api.agent_wire import Hello, JobFolder
 from controllers.providers.agent_commands import StopJob
 from resources.allocation import Allocation
