@@ -33,7 +33,7 @@ def row_of(resource: AnyResource) -> dict[str, Any]:
         "finalizers": canonical(list(resource.finalizers)),
         "deletion_timestamp": resource.deletion_timestamp,
     }
-    return {**row, "checksum": _checksum(row)}
+    return {**row, "checksum": checksum(row)}
 
 
 def _bounded(what: str, text: str) -> str:
@@ -43,7 +43,8 @@ def _bounded(what: str, text: str) -> str:
     return text
 
 
-def _checksum(row: Mapping[Any, Any]) -> int:
+def checksum(row: Mapping[Any, Any]) -> int:
+    """Of the parts of a row that people and controllers write, as it stands in the table."""
     parts = ("spec", "status", "labels", "annotations", "finalizers")
     return zlib.crc32("\0".join([str(row["generation"]), *(row[part] for part in parts)]).encode())
 
@@ -51,7 +52,7 @@ def _checksum(row: Mapping[Any, Any]) -> int:
 def resource_of(row: Any) -> AnyResource:
     """Raises Corrupt for a row that does not match its checksum."""
     ref = Ref(row.kind, row.name, row.project)
-    if _checksum(row._mapping) != row.checksum:
+    if checksum(row._mapping) != row.checksum:
         raise Corrupt(ref)
     kind = BY_NAME[row.kind]
     document, spec = parsed.spec(kind.spec, row.spec)

@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 
+from store.backup import Copy, make
 from store.engine import READ, network_file_system, open_engine
 from store.environment import Environment, Task
 from store.errors import Refused
 from store.held import Held
 from store.lock import FolderLock, lock_folder
-from store.schema import prepare
+from store.schema import Schema, prepare
 from store.tx import Tx
 from store.writer import Listener, Request, Rider, Writer
 
@@ -42,16 +43,23 @@ class Store:
         self._closed = False
 
     @classmethod
-    def open(cls, folder: Path, environment: Environment, *, synchronous: str = "FULL") -> Store:
-        """The store in a data folder, made when missing. Raises Refused naming why it cannot be used."""
+    def open(
+        cls, folder: Path, environment: Environment, *, synchronous: str = "FULL", migrations: Path | None = None
+    ) -> Store:
+        """The store in a data folder, made when missing. Raises Refused naming why it cannot be used.
+
+        `migrations` are those of another program than this one: for tests.
+        """
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         network = network_file_system(folder)
         if network:
             raise Refused(f"data directory is on {network}: SQLite WAL needs a local filesystem")
         lock = lock_folder(folder)
         try:
+            schema = Schema(migrations)
+            schema.check(folder / "state.db", lock.store)
             engine = open_engine(folder / "state.db", synchronous=synchronous)
-            prepare(engine, environment)
+            lock.name_store(schema.prepare(engine, environment, folder))
         except BaseException:
             lock.release()
             raise
@@ -99,6 +107,11 @@ class Store:
         """A write transaction of the caller's own: for tests and migrations, while no writer runs beside it."""
         with self.engine.connect() as connection, connection.begin():
             yield Tx(Held(connection), self._environment.now(), writable=True, new_uuid=self._environment.uuid)
+
+    def copy_to(self, target: Path) -> Copy:
+        """A sound copy in a new file, made and read back while everything runs. Raises as `backup.make` does."""
+        with self.engine.connect() as connection:
+            return make(connection.connection.dbapi_connection, target)
 
     def subscribe(self, listener: Listener) -> None:
         """Called by the writer with the notes of each batch after COMMIT, before its callers go on."""
