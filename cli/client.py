@@ -8,7 +8,7 @@ import socket
 import ssl
 from collections.abc import Generator, Mapping
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, RemoteDisconnected
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import urlencode
 
 from cli import messages
@@ -20,6 +20,9 @@ from resources.version import VERSION
 Document = dict[str, Any]
 CONNECT_SECONDS = 2.5
 ANSWER_SECONDS = 60.0
+PATIENCE_SECONDS = 3600.0
+"""For an answer that is worked out from the whole store."""
+PART_BYTES = 1024 * 1024
 TLS_RECORD = "\x15\x03"
 VERSION_HEADER = "Rmctl-Version"
 MERGE = "application/merge-patch+json"
@@ -70,9 +73,10 @@ class Client:
         *,
         query: Mapping[str, str] | None = None,
         content_type: str = "application/json",
+        patience: float = ANSWER_SECONDS,
     ) -> Document:
-        """The JSON answer. Raises ServerRefused or Unreachable."""
-        response = self._exchange(method, _target(path, query), body, content_type)
+        """The JSON answer, which may take `patience` seconds. Raises ServerRefused or Unreachable."""
+        response = self._exchange(method, _target(path, query), body, content_type, patience)
         data = self._body(response)
         found = self._json(data)
         if response.status >= 400:
@@ -86,6 +90,15 @@ class Client:
         if response.status >= 400:
             raise refusal(response.status, self._json(data))
         return data.decode("utf-8", "backslashreplace")
+
+    def download(self, path: str, file: BinaryIO) -> Mapping[str, str]:
+        """POST; the body of the answer goes into the file. Returns its headers, in lower case."""
+        response = self._exchange("POST", path, {}, "application/json", PATIENCE_SECONDS)
+        if response.status >= 400:
+            raise refusal(response.status, self._json(self._body(response)))
+        while part := self._part(response):
+            file.write(part)
+        return {name.lower(): text for name, text in response.headers.items()}
 
     def stream(
         self, path: str, query: Mapping[str, str], *, timeout: float | None = None
@@ -123,8 +136,12 @@ class Client:
                 return
             yield line
 
-    def _exchange(self, method: str, target: str, body: object, content_type: str) -> HTTPResponse:
+    def _exchange(
+        self, method: str, target: str, body: object, content_type: str, patience: float = ANSWER_SECONDS
+    ) -> HTTPResponse:
         """On the kept connection; one that the server has closed meanwhile is opened again for a GET."""
+        if patience > ANSWER_SECONDS:
+            self.close()
         if self._kept is not None:
             try:
                 return self._ask(self._kept, method, target, body, content_type)
@@ -133,6 +150,8 @@ class Client:
                 if method != "GET":
                     raise self._lost(error) from None
         self._kept = self._connect()
+        if self._kept.sock is not None:
+            self._kept.sock.settimeout(patience)
         return self._first(self._kept, method, target, body, content_type)
 
     def _first(
@@ -241,6 +260,12 @@ class Client:
     def _body(self, response: HTTPResponse) -> bytes:
         try:
             return response.read()
+        except (OSError, HTTPException) as error:
+            raise self._lost(error) from None
+
+    def _part(self, response: HTTPResponse) -> bytes:
+        try:
+            return response.read(PART_BYTES)
         except (OSError, HTTPException) as error:
             raise self._lost(error) from None
 

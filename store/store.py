@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 
-from store.backup import Copy, make
+from store import upgrade_copies
 from store.engine import READ, network_file_system, open_engine
 from store.environment import Environment, Task
-from store.errors import Refused
+from store.errors import Newer, Refused
 from store.held import Held
 from store.lock import FolderLock, lock_folder
 from store.schema import Schema, prepare
@@ -21,6 +21,7 @@ from store.tx import Tx
 from store.writer import Listener, Request, Rider, Writer
 
 T = TypeVar("T")
+DATABASE = "state.db"
 
 
 class Store:
@@ -55,11 +56,15 @@ class Store:
         if network:
             raise Refused(f"data directory is on {network}: SQLite WAL needs a local filesystem")
         lock = lock_folder(folder)
+        schema = Schema(migrations)
         try:
-            schema = Schema(migrations)
-            schema.check(folder / "state.db", lock.store)
-            engine = open_engine(folder / "state.db", synchronous=synchronous)
-            lock.name_store(schema.prepare(engine, environment, folder))
+            schema.check(folder / DATABASE, lock.store)
+            engine = open_engine(folder / DATABASE, synchronous=synchronous)
+            keep = lambda found: upgrade_copies.keep(engine, folder, found, schema, environment.now())  # noqa: E731
+            lock.name_store(schema.prepare(engine, environment, keep=keep))
+        except Newer as error:
+            lock.release()
+            raise Newer(error.found, error.known, upgrade_copies.newest(folder, schema)) from None
         except BaseException:
             lock.release()
             raise
@@ -107,11 +112,6 @@ class Store:
         """A write transaction of the caller's own: for tests and migrations, while no writer runs beside it."""
         with self.engine.connect() as connection, connection.begin():
             yield Tx(Held(connection), self._environment.now(), writable=True, new_uuid=self._environment.uuid)
-
-    def copy_to(self, target: Path) -> Copy:
-        """A sound copy in a new file, made and read back while everything runs. Raises as `backup.make` does."""
-        with self.engine.connect() as connection:
-            return make(connection.connection.dbapi_connection, target)
 
     def subscribe(self, listener: Listener) -> None:
         """Called by the writer with the notes of each batch after COMMIT, before its callers go on."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import structlog
 
+from controllers.runtime.patience import Patience
 from store.environment import Environment
+from store.errors import Failed
 from store.store import Store
 from store.tx import Tx
 
@@ -35,7 +38,7 @@ class Crew(Generic[C]):
     """`work(crew)` runs in a worker until `pop` has nothing more.
 
     Claims ride along in the transaction that made them due; a dispatcher looks when an instant has come, and now and
-    then for its own sake. A worker wakes the next one when it finds more than `spread` claims waiting.
+    then for its own sake. A worker that leaves claims behind wakes the next one.
     """
 
     def __init__(
@@ -48,15 +51,14 @@ class Crew(Generic[C]):
         *,
         workers: int,
         most: int,
-        spread: int,
     ) -> None:
         self._store = store
+        self.patience = Patience(store, environment)
         self._environment = environment
         self._name = name
         self._source = source
         self._do = work
         self._most = most
-        self._spread = spread
         self._ready: deque[C] = deque()
         self._idle: deque[int] = deque(range(workers))
         self._handed = [environment.signal() for _ in range(workers)]
@@ -85,6 +87,7 @@ class Crew(Generic[C]):
     def stop(self, timeout: float) -> tuple[C, ...]:
         """No more claims; what is under way gets `timeout` seconds each, and what was not begun is returned."""
         self.stopping = True
+        self.patience.stop()
         self._due.set()
         for signal in self._handed:
             signal.set()
@@ -92,15 +95,20 @@ class Crew(Generic[C]):
             task.join(timeout)
         return tuple(self._ready)
 
-    def pop(self) -> C | None:
-        """The next claim for the calling worker; None when there is none, and once the crew stops."""
-        try:
-            claim = None if self.stopping else self._ready.popleft()
-        except IndexError:
-            return None
-        if len(self._ready) >= self._spread:
+    def pop(self, most: int) -> list[C]:
+        """The next claims for the calling worker; none when there are none, and once the crew stops."""
+        claims: list[C] = []
+        with suppress(IndexError):
+            while len(claims) < most and not self.stopping:
+                claims.append(self._ready.popleft())
+        if self._ready:
             self.wake()
-        return claim
+        return claims
+
+    def put_back(self, claims: Sequence[C]) -> None:
+        """What the calling worker does not come to; another one is woken for it."""
+        self._ready.extendleft(reversed(claims))
+        self.wake()
 
     def wake(self) -> None:
         """One more worker, if there is one and none is on its way."""
@@ -145,7 +153,8 @@ class Crew(Generic[C]):
     def _dispatch(self) -> None:
         while not self.stopping:
             self._behind = self._looking = True
-            self._store.write(_nothing)
+            with suppress(Failed):
+                self.patience.write(_nothing)
             self._looking = False
             self._sleep()
 

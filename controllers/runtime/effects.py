@@ -15,10 +15,10 @@ from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
 from resources.effect import Absent, Answer, Applied, EffectRecord, Observation, Rejected, Unknown
 from resources.event import Event
-from store import effects, events, queue, resources
+from store import effects, events, holds, resources
 from store.effects import EffectClaim
 from store.environment import Environment, Task
-from store.errors import ClaimLost
+from store.errors import ClaimLost, Failed
 from store.notes import EffectDue
 from store.store import Store, notes_of
 from store.tx import Tx
@@ -65,11 +65,10 @@ class EffectWorkers:
             store,
             environment,
             provider,
-            Source(self._take, lambda tx: effects.next_due(tx, provider), self._soonest),
+            Source(self._take, self._next_due, self._soonest),
             self._work,
             workers=workers,
             most=workers,
-            spread=1,
         )
         self._answered: deque[Answered] = deque()
         self._came = environment.signal()
@@ -95,15 +94,21 @@ class EffectWorkers:
         self._store_all([self._answer(claim)])
 
     def _take(self, tx: Tx, limit: int) -> Sequence[EffectClaim]:
+        if holds.find(tx) is not None:
+            return ()
         return effects.claim(tx, self._driver.provider, limit=limit, token=self._environment.token)
+
+    def _next_due(self, tx: Tx) -> float | None:
+        """None while effects are held: lifting the hold says that they are due."""
+        return None if holds.find(tx) is not None else effects.next_due(tx, self._driver.provider)
 
     def _soonest(self, notes: Sequence[object]) -> float | None:
         mine = self._driver.provider
         return min((note.at for note in notes_of(notes, EffectDue) if note.provider == mine), default=None)
 
     def _work(self) -> None:
-        while (claim := self._crew.pop()) is not None:
-            self._answered.append(self._answer(claim))
+        while claims := self._crew.pop(1):
+            self._answered.append(self._answer(claims[0]))
             self._came.set()
 
     def _write_receipts(self) -> None:
@@ -119,9 +124,14 @@ class EffectWorkers:
         return [self._answered.popleft() for _ in range(len(self._answered))]
 
     def _store_all(self, answered: list[Answered]) -> None:
+        failed: Failed | None = None
         for one, stored in zip(answered, self._store.write_all([one.receipt for one in answered]), strict=True):
             record = one.claim.record
             if isinstance(stored.error, ClaimLost):
+                continue
+            if isinstance(stored.error, Failed) and not self._stopping:
+                self._answered.append(one)
+                failed = stored.error
                 continue
             if stored.error is not None:
                 log.error("receipt failed", effect=record.id, error=str(stored.error))
@@ -135,6 +145,8 @@ class EffectWorkers:
                 outcome=one.outcome,
                 seconds=one.seconds,
             )
+        if failed is not None:
+            self._crew.patience.rest(failed)
 
     def _answer(self, claim: EffectClaim) -> Answered:
         began = self._environment.monotonic()
@@ -180,10 +192,9 @@ class EffectWorkers:
         event = _event(stored, recovered=recovered)
         if event is not None:
             events.add(tx, stored.owner, stored.uid, event)
-        owner = resources.find(tx, stored.owner)
-        if owner is not None and owner.uid == stored.uid:
-            queue.enqueue(tx, owner.ref)
-            if stored.final:
+        if resources.wake(tx, stored.uid) and stored.final:
+            owner = resources.by_uid(tx, stored.uid)
+            if owner is not None:
                 resources.remove_if_free(tx, owner)
 
     def _unobserved(self, tx: Tx, *, claim: EffectClaim, error: str) -> None:

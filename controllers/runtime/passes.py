@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import structlog
 
+from controllers.runtime import pausing
 from controllers.runtime.backoff import backoff
 from controllers.runtime.commit import commit
 from controllers.runtime.controller import Controller
@@ -20,7 +22,7 @@ from resources.event import Event
 from resources.resource import Resource
 from store import events, queue, resources
 from store.environment import Environment
-from store.errors import ClaimLost, Conflict, Short
+from store.errors import ClaimLost, Conflict, Failed, Short
 from store.notes import Woken
 from store.queue import Claim
 from store.store import Store, notes_of
@@ -73,7 +75,6 @@ class Passes:
             self._work,
             workers=workers,
             most=workers * together,
-            spread=together,
         )
         self.ran = 0
 
@@ -87,8 +88,7 @@ class Passes:
 
     def run(self, claim: Claim) -> None:
         """One pass over a claimed key, whatever becomes of it."""
-        one = self._pass(claim)
-        self._carry_out([(one, next(one))])
+        self._carry_out(self._decided([claim]))
 
     def _take(self, tx: Tx, limit: int) -> Sequence[Claim]:
         return queue.claim(tx, limit=limit, token=self._environment.token, backoff=self._backoff)
@@ -97,25 +97,32 @@ class Passes:
         return backoff(errors, self._environment.random())
 
     def _work(self) -> None:
-        while begun := self._begin():
-            self._carry_out(begun)
+        while claims := self._crew.pop(self._together):
+            self._carry_out(self._decided(claims))
 
-    def _begin(self) -> list[tuple[Pass, Write]]:
-        """Decide on what is ready; the commits are left to `_carry_out`."""
+    def _decided(self, claims: Sequence[Claim]) -> list[tuple[Pass, Write]]:
+        """Decide on claimed keys, all in one snapshot; the commits are left to `_carry_out`.
+
+        The snapshot is opened after the claims were made, so it shows whatever woke their keys.
+        """
         began = self._environment.monotonic()
         begun: list[tuple[Pass, Write]] = []
-        while len(begun) < self._together and (claim := self._crew.pop()) is not None:
-            one = self._pass(claim)
-            begun.append((one, next(one)))
-            if self._environment.monotonic() - began > SLOW_SECONDS:
-                self._crew.wake()
-                break
+        with self._store.read() as tx:
+            for number, claim in enumerate(claims, 1):
+                one = self._pass(claim, tx)
+                begun.append((one, next(one)))
+                if self._environment.monotonic() - began > SLOW_SECONDS:
+                    self._crew.put_back(claims[number:])
+                    break
         return begun
 
     def _carry_out(self, begun: list[tuple[Pass, Write]]) -> None:
         """One commit for all, and more for those that another one cut across."""
         while begun:
             answers = self._store.write_all([write for _, write in begun])
+            failed = next((a.error for a in answers if isinstance(a.error, Failed)), None)
+            if failed is not None:
+                self._crew.patience.rest(failed)
             again = []
             for (one, _), answer in zip(begun, answers, strict=True):
                 try:
@@ -124,11 +131,11 @@ class Passes:
                     continue
             begun = again
 
-    def _pass(self, claim: Claim) -> Pass:
+    def _pass(self, claim: Claim, tx: Tx) -> Pass:
         began = self._environment.monotonic()
         self.ran += 1
         try:
-            outcome = yield from self._reconcile(claim)
+            outcome = yield from self._reconcile(claim, tx)
         except ClaimLost:
             outcome = "claim lost"
         except Conflict as conflict:
@@ -145,13 +152,14 @@ class Passes:
             seconds=round(self._environment.monotonic() - began, 6),
         )
 
-    def _reconcile(self, claim: Claim) -> Steps:
+    def _reconcile(self, claim: Claim, tx: Tx) -> Steps:
         controller = self._controllers.get(claim.ref.kind)
         excluded: dict[str, str] = {}
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
+            snapshot = nullcontext(tx) if attempt == 0 else self._store.read()
             planning = self._fleet.planning() if controller is not None and controller.places else nullcontext()
-            with planning:
-                resource, decision = self._decide(claim, controller, excluded)
+            with snapshot as reading, planning:
+                resource, decision = self._decide(claim, controller, excluded, reading)
                 assumed = self._fleet.assume(decision) if decision is not None else ()
             if resource is None or decision is None:
                 yield partial(queue.settle, claim=claim)
@@ -172,16 +180,20 @@ class Passes:
         return "lost races"
 
     def _decide(
-        self, claim: Claim, controller: Controller[Any, Any] | None, excluded: Mapping[str, str]
+        self, claim: Claim, controller: Controller[Any, Any] | None, excluded: Mapping[str, str], tx: Tx
     ) -> tuple[Resource[Any, Any] | None, Decision | None]:
-        with self._store.read() as tx:
-            resource = resources.find(tx, claim.ref)
-            if resource is None or controller is None:
-                return resource, None
-            view = controller.observe(resource, SnapshotReader(tx, self._fleet, self._started_at))
+        resource = resources.find(tx, claim.ref)
+        if resource is None or controller is None:
+            return resource, None
+        paused = pausing.held(tx, resource)
+        if paused is not None:
+            return resource, paused
+        view = controller.observe(resource, SnapshotReader(tx, self._fleet, self._started_at))
+        released = pausing.released(tx, resource)
         seed = self._environment.random().getrandbits(32)
         facts = Facts(now=self._environment.now(), seed=seed, excluded=dict(excluded))
-        return resource, controller.decide(resource, view, facts)
+        decision = controller.decide(resource, view, facts)
+        return resource, replace(decision, wake=(*decision.wake, *released)) if released else decision
 
     def _commit(self, tx: Tx, claim: Claim, resource: Resource[Any, Any], decision: Decision) -> None:
         if decision.no_place_since is not None:
@@ -196,22 +208,27 @@ class Passes:
             if claim.conflicts >= queue.RERUNS:
                 _tell(tx, claim, Event("ReconcileConflict", str(conflict), "Warning"))
 
-        try:
-            yield rerun
-        except ClaimLost:
-            return "claim lost"
-        return "conflict"
+        return (yield from self._told(rerun, "conflict"))
 
     def _fail(self, claim: Claim, error: Exception) -> Steps:
         def fail(tx: Tx) -> None:
             queue.fail(tx, claim, self._backoff(claim.errors + 1))
             _tell(tx, claim, Event("ReconcileFailed", f"{type(error).__name__}: {error}"[:1024], "Warning"))
 
-        try:
-            yield fail
-        except ClaimLost:
-            return "claim lost"
-        return "failed"
+        return (yield from self._told(fail, "failed"))
+
+    def _told(self, write: Write, outcome: str) -> Steps:
+        """Until the store takes it: a key whose claim only runs out is late by the whole lease."""
+        while True:
+            try:
+                yield write
+            except ClaimLost:
+                return "claim lost"
+            except Failed:
+                if self._crew.patience.over:
+                    return "untold"
+            else:
+                return outcome
 
 
 def _soonest(notes: Sequence[object]) -> float | None:

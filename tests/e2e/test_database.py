@@ -19,7 +19,7 @@ from tests.builders import POOL, a_bundle, a_pool
 from tests.clocked import Clocked
 
 PAGE = (ROOT / "docs" / "database.md").read_text(encoding="utf-8")
-QUERIES = [textwrap.dedent(block) for block in re.findall(r"(?:^    .*\n)+", PAGE, re.M) if "SELECT" in block]
+QUERIES = [textwrap.dedent(block) for block in re.findall(r"(?:^    .*\n)+", PAGE, re.MULTILINE) if "SELECT" in block]
 READ = """
 import json, sqlite3, sys
 file = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
@@ -29,7 +29,7 @@ print(json.dumps([file.execute(query).fetchall() for query in sys.argv[2:]]))
 
 def told() -> dict[str, list[str]]:
     """The columns of each table, in the order of the page."""
-    rows = re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|$", PAGE, re.M)
+    rows = re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|$", PAGE, re.MULTILINE)
     return {table: re.findall(r"`(\w+)`", re.sub(r"\([^)]*\)", "", columns)) for table, columns in rows}
 
 

@@ -71,7 +71,7 @@ def test_a_pool_that_had_waiting_jobs_says_when_it_has_none() -> None:
 def test_an_empty_pool_says_how_to_fill_it() -> None:
     pool, _ = decide()
     assert pool.status.used_capacity_fraction == 0
-    assert said(pool) == ("False", "NoNodes", "has no nodes: rmctl node join NAME --pool local gives it one")
+    assert said(pool) == ("False", "NoNodes", "has no nodes: rmctl node join NAME --pool local")
 
 
 def test_a_tier_that_would_launch_machines_says_that_it_does_not_yet() -> None:

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from resources.reference import Ref
-from store import backup, resources
+from store import backups, resources, upgrade_copies
 from store.errors import Refused
+from store.schema import Schema
 from store.store import Store
 from tests.builders import a_bundle
 from tests.clocked import Clocked
@@ -42,6 +43,7 @@ from pathlib import Path
 from controllers.runtime.environment import Threads
 from resources.reference import Ref
 from store import resources
+from store.schema import Schema
 from store.store import Store
 from tests.builders import a_bundle
 store = Store.open(Path(sys.argv[1]), Threads())
@@ -53,6 +55,7 @@ OPEN = """
 import sys
 from pathlib import Path
 from controllers.runtime.environment import Threads
+from store.schema import Schema
 from store.store import Store
 Store.open(Path(sys.argv[1]), Threads(), migrations=Path(sys.argv[2])).close()
 """
@@ -103,7 +106,8 @@ def test_an_upgrade_killed_in_its_migration_completes_and_the_older_program_then
     assert (killed.returncode, schema(data)) == (-9, "0001")
     (copy,) = copies(data)
     assert str(copy) in killed.stdout
-    assert backup.verify(copy) == backup.Copy(copy, "0001", 3)
+    verified = backups.verify(copy)
+    assert (verified.schema, verified.rows["resources"]) == ("0001", 3)
 
     Store.open(data, clock, migrations=newer).close()
     assert schema(data) == "0002"
@@ -161,29 +165,28 @@ def test_copies_made_under_load_are_sound(store: Store, tmp_path: Path) -> None:
             store.write(partial(resources.create, ref=Ref("bundle", f"b-{number}", "default"), document=a_bundle()))
 
     writer = store._environment.spawn("filler", fill)
-    made = [store.copy_to(tmp_path / f"copy-{number}.db") for number in range(8)]
+    made = [backups.make(store.engine, tmp_path / f"copy-{number}.db") for number in range(8)]
     writer.join()
-    counts = [backup.verify(copy.path).resources for copy in made]
-    assert counts == [copy.resources for copy in made] == sorted(counts)
+    counts = [copy.rows["resources"] for copy in made]
+    assert counts == sorted(counts)
 
 
 def test_a_copy_that_rotted_is_found_out(store: Store, tmp_path: Path) -> None:
     store.write(lambda tx: resources.create(tx, Ref("bundle", "a", "default"), a_bundle()))
-    flipped, cut = (store.copy_to(tmp_path / f"{name}.db").path for name in ("flipped", "cut"))
+    flipped, cut = (tmp_path / f"{name}.db" for name in ("flipped", "cut"))
+    for path in (flipped, cut):
+        backups.make(store.engine, path)
     with closing(sqlite3.connect(flipped)) as file:
         file.execute("UPDATE resources SET spec = replace(spec, 'sleep', 'sloep')")
         file.commit()
     cut.write_bytes(cut.read_bytes()[:-4096])
-    with pytest.raises(backup.Unsound, match="bundle/a does not match its checksum"):
-        backup.verify(flipped)
-    with pytest.raises(backup.Unsound, match="malformed"):
-        backup.verify(cut)
-    assert [path.name for path in tmp_path.iterdir() if path.name.endswith(backup.PART)] == []
+    with pytest.raises(Refused, match="bundle/a: stored row does not match its checksum"):
+        backups.verify(flipped)
+    with pytest.raises(Refused, match=r"malformed|damaged"):
+        backups.verify(cut)
 
 
 def test_two_copies_of_one_schema_are_kept(store: Store, tmp_path: Path) -> None:
-    with store.engine.connect() as connection:
-        driver = connection.connection.dbapi_connection
-        for now in (100.0, 200.0, 300.0):
-            backup.before_migration(driver, tmp_path, "0001", "0002", now)
-    assert [path.name for path in copies(tmp_path)] == [f"schema-0001-before-0002-{at}.db" for at in (200, 300)]
+    for now in (100.0, 200.0, 300.0):
+        upgrade_copies.keep(store.engine, tmp_path, "0001", Schema(), now)
+    assert [path.name for path in copies(tmp_path)] == [f"schema-0001-{at}.db" for at in (200, 300)]
