@@ -63,7 +63,6 @@ def test_a_paused_bundle_is_left_as_it_is_with_its_jobs_and_goes_on_from_what_is
     told = "is paused with bundle/held: a look at it; rmctl resume bundle/held lets it go on"
     assert fleet.rmctl("why", job).out.splitlines()[0] == f"{job} {told}"
     os.kill(int(path(fleet, job, "{.status.pid}")), signal.SIGKILL)
-    exited = f"jsonpath={{.items[?(@.target=='mybox')].key}}"
     assert fleet.rmctl("reconcile", job).code == 0
     assert fleet.rmctl("wait", job, "--for=jsonpath={.status.attempt}=2", "--timeout", "2s").code == 7
     assert "start/1/2" not in fleet.rmctl("get", "effects", job).out
