@@ -5,15 +5,17 @@ from __future__ import annotations
 import ipaddress
 import random
 from collections.abc import Callable
+from typing import NamedTuple
 
 import grpc
 import structlog
-from anyio import create_task_group, move_on_after, sleep
+from anyio import create_task_group, move_on_after, sleep, to_thread
 from anyio.abc import TaskGroup
 from grpc import aio
 
 from agent.errors import JoinRefused, SettingsRefused, StreamLost
 from agent.session import Parts, Session
+from agent.trust import SERVER_NAME, Trust
 from api.proto import agent_pb2 as wire
 from api.proto.agent_pb2_grpc import AgentsStub
 
@@ -37,22 +39,29 @@ Hello = Callable[[], wire.Hello]
 Joined = Callable[[wire.Welcome], None]
 
 
-def target(address: str) -> str:
-    """The gRPC target of `unix:/path` or `host:port`. Raises SettingsRefused for what must not be dialled."""
+class Target(NamedTuple):
+    """`name` is what gRPC dials; host and port are of a server that is spoken to over TLS."""
+
+    name: str
+    host: str = ""
+    port: int = 0
+
+
+def target(address: str) -> Target:
+    """Of `unix:/path`, `HOST:PORT` or `tls://HOST:PORT`: TLS off this machine. Raises SettingsRefused."""
     if address.startswith("unix:"):
         path = address.removeprefix("unix:").removeprefix("//")
         if len(path.encode()) > SOCKET_PATH_BYTES:
             raise SettingsRefused(f"--server: socket path is {len(path.encode())} bytes, limit {SOCKET_PATH_BYTES}")
-        return f"unix:{path}"
-    host, _, port = address.rpartition(":")
+        return Target(f"unix:{path}")
+    rest = address.removeprefix("tls://")
+    host, _, port = rest.rpartition(":")
     if not host or not port.isascii() or not port.isdigit() or not 1 <= int(port) <= 65535:
         raise SettingsRefused(f'--server: "{address}" is neither unix:/path nor HOST:PORT')
-    if not _loopback(host.strip("[]")):
-        raise SettingsRefused(
-            f"--server: {host} is another machine, and agents speak over loopback or a unix socket only "
-            "(forward DATA/agents.sock, over ssh for instance)"
-        )
-    return address
+    bare = host.strip("[]")
+    if rest == address and _loopback(bare):
+        return Target(rest)
+    return Target(rest, bare, int(port))
 
 
 def _loopback(host: str) -> bool:
@@ -65,8 +74,9 @@ def _loopback(host: str) -> bool:
 class Connection:
     """`welcome` runs after each Welcome. Refusals before the first one end the agent; later ones are waited out."""
 
-    def __init__(self, address: str, parts: Parts, hello: Hello, welcome: Joined) -> None:
+    def __init__(self, address: str, parts: Parts, trust: Trust, hello: Hello, welcome: Joined) -> None:
         self._target = target(address)
+        self._trust = trust
         self._parts = parts
         self._hello = hello
         self._welcome = welcome
@@ -87,7 +97,11 @@ class Connection:
         with move_on_after(SETTLING_SECONDS):
             await self._parts.commands.idle()
         lost: list[BaseException] = []
-        async with aio.insecure_channel(self._target, options=OPTIONS) as channel:
+        try:
+            dialled = await self._channel()
+        except OSError as away:
+            return f"{self._target.name}: {away}"
+        async with dialled as channel:
             try:
                 await Session(self._parts, work, self._hello(), self._joined).run(AgentsStub(channel))
             except* (StreamLost, grpc.RpcError) as group:
@@ -96,6 +110,14 @@ class Connection:
             if isinstance(error, aio.AioRpcError) and error.code() in REFUSED and not self._ever:
                 raise JoinRefused(f"{error.code().name}: {error.details()}")
         return "; ".join(_words(error) for error in lost)
+
+    async def _channel(self) -> aio.Channel:
+        """Raises OSError while the server is away, JoinRefused when it is another one."""
+        name, host, port = self._target
+        if not host:
+            return aio.insecure_channel(name, options=OPTIONS)
+        credentials = await to_thread.run_sync(self._trust.credentials, host, port)
+        return aio.secure_channel(name, credentials, options=(*OPTIONS, ("grpc.ssl_target_name_override", SERVER_NAME)))
 
     def _joined(self, welcome: wire.Welcome) -> None:
         self._ever = True

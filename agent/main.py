@@ -29,6 +29,7 @@ from agent.session import Parts
 from agent.settings import AgentSettings
 from agent.supervisor import Room, Supervisor
 from agent.tails import Tails
+from agent.trust import Trust
 from api.proto import agent_pb2 as wire
 from api.proto.translate import instance_to_wire
 from resources.facts import Instance
@@ -91,7 +92,8 @@ class Agent:
         self._tails = Tails(self._supervisor, self._outbox)
         commands = Commands(self._journal, self._supervisor, self._tails)
         parts = Parts(self._journal, self._outbox, self._supervisor, self._tails, commands)
-        self._connection = Connection(settings.server, parts, self._hello, self._welcomed)
+        trust = Trust(settings.data / "ca.pem", self._token.ca_sha256 if self._token is not None else "")
+        self._connection = Connection(settings.server, parts, trust, self._hello, self._welcomed)
         self._said = False
 
     async def serve(self) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from api.agent_wire import Hello
+from api.agent_wire import Hello, an_end_of
+from controllers.providers.agent_commands import StopJob
 from placement.request import CAPABILITY_PREFIX
 from resources.facts import Instance, LogTail, NodeFacts
 from resources.job import Job
@@ -82,9 +83,11 @@ class AgentFacts:
         """Server time for each; a node that was thought silent is looked at."""
         self._store.write(lambda tx: _heartbeats(tx, beating, frozenset(self._quiet)))
 
-    def report(self, node: str, seq: int, instance: Instance) -> None:
-        """A number that was stored before is ignored."""
-        self._store.write(lambda tx: _report(tx, node, seq, instance))
+    def report(self, node: str, seq: int, instance: Instance) -> StopJob | None:
+        """A number that was stored before is ignored. What must not live on, since nothing is claimed for it here, is
+        ended by the answer.
+        """
+        return self._store.write(lambda tx: _report(tx, node, seq, instance))
 
     def log_tail(self, node: str, tail: LogTail) -> None:
         self._store.write(
@@ -204,8 +207,9 @@ def _whole_truth(tx: Tx, hello: Hello, gone: str) -> tuple[str, ...]:
         ours = _theirs(tx, hello.node, instance.uid, instance.id)
         if ours:
             _put_newer(tx, instance, stored.get((instance.uid, instance.id)))
-        if instance.alive and (not ours or _replaced(tx, instance)):
+        if instance.alive and not (ours and _wanted(tx, instance)):
             superseded.append(instance.id)
+            _wake_job(tx, instance.uid)
     return tuple(superseded)
 
 
@@ -217,13 +221,17 @@ def _theirs(tx: Tx, node: str, uid: str, instance: str) -> bool:
     return any(allocation.node == node for allocation in ledger.list_allocations(tx, uid=uid))
 
 
-def _replaced(tx: Tx, instance: Instance) -> bool:
-    """Its job has another instance now, and is not being moved."""
+def _wanted(tx: Tx, instance: Instance) -> bool:
+    """Whether room is claimed for it here, and its job has no other instance now unless it is being moved."""
     job = resources.by_uid(tx, instance.uid)
-    if not isinstance(job, Job):
-        return True
-    status = job.status
-    return status.migration is None and status.instance_id is not None and status.instance_id != instance.id
+    if not isinstance(job, Job) or job.status.migration is not None:
+        return isinstance(job, Job)
+    return _claimed(tx, instance) and job.status.instance_id in (None, instance.id)
+
+
+def _claimed(tx: Tx, instance: Instance) -> bool:
+    claims = ledger.list_allocations(tx, uid=instance.uid)
+    return any(claim.instance == instance.id and claim.node == instance.node for claim in claims)
 
 
 def _put_newer(tx: Tx, instance: Instance, known: Instance | None) -> None:
@@ -236,22 +244,30 @@ def _put_newer(tx: Tx, instance: Instance, known: Instance | None) -> None:
 
 def _put(tx: Tx, instance: Instance) -> None:
     nodes.put_instance(tx, instance)
-    job = resources.by_uid(tx, instance.uid)
-    if job is not None:
-        queue.enqueue(tx, job.ref)
-    elif not instance.alive:
+    if not _wake_job(tx, instance.uid) and not instance.alive:
         nodes.drop_instances(tx, instance.uid)
     queue.enqueue(tx, Ref("node", instance.node))
 
 
-def _report(tx: Tx, node: str, seq: int, instance: Instance) -> None:
+def _wake_job(tx: Tx, uid: str) -> bool:
+    """Whether there is one."""
+    job = resources.by_uid(tx, uid)
+    if job is not None:
+        queue.enqueue(tx, job.ref)
+    return job is not None
+
+
+def _report(tx: Tx, node: str, seq: int, instance: Instance) -> StopJob | None:
     facts = nodes.facts(tx, node)
     if facts is None or seq <= facts.report_seq:
-        return
-    if _theirs(tx, node, instance.uid, instance.id):
+        return None
+    ours = _theirs(tx, node, instance.uid, instance.id)
+    if ours:
         known = next((i for i in nodes.list_instances(tx, uid=instance.uid) if i.id == instance.id), None)
         _put_newer(tx, instance, known)
     nodes.set_report_seq(tx, node, seq)
+    may_live = not instance.alive or (ours and _claimed(tx, instance))
+    return None if may_live else an_end_of(instance.id)
 
 
 def _heartbeats(tx: Tx, beating: Sequence[str], quiet: frozenset[str]) -> None:

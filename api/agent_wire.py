@@ -120,6 +120,11 @@ def _executed(message: wire.Executed) -> Document:
     }
 
 
+def an_end_of(instance: str) -> StopJob:
+    """For an instance that must not live on and that no job stops any more. Asking twice is fine."""
+    return StopJob(f"stray:{instance}", "stray", instance)
+
+
 def command_to_wire(command: Command) -> wire.Command:
     message = wire.Command(effect_id=command.effect, fingerprint=command.fingerprint)
     match command:

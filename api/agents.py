@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
@@ -20,12 +20,15 @@ from grpc import aio
 from api.agent_beats import Beats
 from api.agent_facts import AgentFacts, NotAllowed, NotKnown, Welcomed
 from api.agent_wire import Hello, Malformed, answer_of, command_to_wire, hello_of, report_of, tail_of, up_of
+from api.listening import AddressRefused, listener
 from api.proto import agent_pb2 as wire
 from controllers.providers.agent_commands import Command
 from controllers.providers.agents import Connections
 from resources.facts import Instance
+from store.errors import StoreError
 from store.store import Store
 
+T = TypeVar("T")
 SERVICE = "rmctl.agent.v1.Agents"
 MESSAGE_BYTES = 4 * 1024 * 1024
 METADATA_BYTES = 16 * 1024
@@ -47,10 +50,6 @@ log = structlog.get_logger("rmctl.agents")
 
 Requests = AsyncIterator[bytes]
 Context = aio.ServicerContext[bytes, bytes]
-
-
-class AddressRefused(Exception):
-    """An address that agents must not be served on, or cannot be."""
 
 
 class Ended(Exception):
@@ -113,16 +112,18 @@ class AgentDoor:
         """Instances that would be ended if effects were not held."""
         return self._facts.strays()
 
-    async def start(self, addresses: Sequence[str]) -> None:
-        """`unix:/path` and loopback `HOST:PORT`; `ports` are those bound. Raises AddressRefused."""
+    async def start(self, addresses: Sequence[str], credentials: grpc.ServerCredentials | None = None) -> None:
+        """`unix:/path`, `HOST:PORT`, `tls://HOST:PORT`; `ports` are those bound. Raises AddressRefused."""
         targets = [target(address) for address in addresses]
+        if credentials is None and any(tls for _, tls in targets):
+            raise AddressRefused("agents of other machines are served with TLS only, and there is no certificate")
         self._limiter = anyio.CapacityLimiter(WRITES_AT_ONCE)
         self._beats = Beats(lambda nodes: self._write(self._facts.heartbeats, nodes))
         self._beating = asyncio.create_task(self._beats.run())
         server = aio.server(options=OPTIONS)
         handler = grpc.stream_stream_rpc_method_handler(self.session)
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Session": handler}),))
-        self.ports = tuple(_bind(server, address) for address in targets)
+        self.ports = tuple(_bind(server, address, credentials if tls else None) for address, tls in targets)
         await server.start()
         self._server = server
 
@@ -140,6 +141,9 @@ class AgentDoor:
         except Ended as end:
             log.info("stream ended", code=end.code.name, reason=end.text)
             await context.abort(end.code, end.text)
+        except StoreError as error:
+            log.warning("nothing can be stored", error=str(error))
+            await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
 
     async def _session(self, requests: Requests, context: Context) -> None:
         hello = await self._hello(requests)
@@ -148,18 +152,18 @@ class AgentDoor:
         async with turn:
             welcome = await self._welcome(hello)
             self._connections.register(hello.node, stream)
+        log.info("node connected", node=hello.node, instances=len(hello.instances))
+        ends: list[BaseException] = []
+        try:
             await context.write(wire.Down(welcome=welcome).SerializeToString())
             await self._write(self._facts.hurry, hello.node)
-        log.info("node connected", node=hello.node, instances=len(hello.instances))
-        ends: list[Ended] = []
-        try:
             try:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(_send, stream, context)
                     await self._receive(requests, hello.node, stream)
                     tasks.cancel_scope.cancel()
-            except* Ended as group:
-                ends.extend(end for end in group.exceptions if isinstance(end, Ended))
+            except* (Ended, StoreError) as group:
+                ends.extend(group.exceptions)
         finally:
             with anyio.CancelScope(shield=True):
                 async with turn:
@@ -217,8 +221,10 @@ class AgentDoor:
                 stream.put(wire.Down(ack=wire.Ack(heartbeat=up.heartbeat.seq)))
             case "report":
                 seq, instance = report_of(up.report, node, self._now())
-                await self._write(self._facts.report, node, seq, instance)
+                end = await self._write(self._facts.report, node, seq, instance)
                 stream.put(wire.Down(ack=wire.Ack(seq=seq)))
+                if end is not None:
+                    stream.deliver(end)
             case "log_tail":
                 await self._write(self._facts.log_tail, node, tail_of(up.log_tail, self._now()))
                 stream.put(wire.Down(ack=wire.Ack(log_tail=up.log_tail.seq)))
@@ -231,8 +237,8 @@ class AgentDoor:
             case _:
                 log.info("notice", node=node, kind=up.notice.kind)
 
-    async def _write(self, write: Callable[..., None], *values: object) -> None:
-        await to_thread.run_sync(write, *values, limiter=self._limiter)
+    async def _write(self, write: Callable[..., T], *values: object) -> T:
+        return await to_thread.run_sync(write, *values, limiter=self._limiter)
 
 
 async def _send(stream: _Stream, context: Context) -> None:
@@ -250,34 +256,26 @@ async def _next(requests: Requests) -> wire.Up | None:
     return None
 
 
-def target(address: str) -> str:
-    """What gRPC binds for an address. Raises AddressRefused for a path too long and for what leaves this machine."""
-    if address.startswith("unix:"):
-        path = address.removeprefix("unix:").removeprefix("//")
-        length = len(os.fsencode(path))
-        if length > SOCKET_PATH_BYTES:
-            raise AddressRefused(f"socket path is {length} bytes, limit {SOCKET_PATH_BYTES}")
-        return f"unix:{path}"
-    host, _, port = address.rpartition(":")
-    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
-        raise AddressRefused(f'"{address}" is neither unix:/path nor HOST:PORT')
-    if not _loopback(host.strip("[]")):
-        raise AddressRefused(f"{host} is not on loopback: agents are served on loopback and unix sockets only")
-    return address
+def target(address: str) -> tuple[str, bool]:
+    """What gRPC binds for an address, and whether with TLS. Raises AddressRefused."""
+    if not address.startswith("unix:"):
+        found = listener(address)
+        return found.address, found.tls
+    path = address.removeprefix("unix:").removeprefix("//")
+    length = len(os.fsencode(path))
+    if length > SOCKET_PATH_BYTES:
+        raise AddressRefused(f"socket path is {length} bytes, limit {SOCKET_PATH_BYTES}")
+    return f"unix:{path}", False
 
 
-def _loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def _bind(server: aio.Server, address: str) -> int:
+def _bind(server: aio.Server, address: str, credentials: grpc.ServerCredentials | None) -> int:
     """A socket is this user's alone from the moment it exists; the data folder's lock keeps other servers off it."""
     before = os.umask(0o177)
     try:
-        port = server.add_insecure_port(address)
+        if credentials is None:
+            port = server.add_insecure_port(address)
+        else:
+            port = server.add_secure_port(address, credentials)
     except RuntimeError as error:
         raise AddressRefused(f"{address} cannot be bound") from error
     finally:

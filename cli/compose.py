@@ -5,19 +5,24 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
+import ssl
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from socket import socket
+from typing import TYPE_CHECKING
 
 import structlog
 import uvicorn
 
 from api import agents
 from api.http.app import build
+from api.http.protocol import PeerProtocol
 from api.http.services import Caller, ServerInfo, Services
+from api.listening import Listener, listener
 from cli.settings import ServerSettings
+from cli.sockets import names_of_this_machine, tcp_socket, unix_socket
 from controllers.preview import explain, preview
 from controllers.providers.agents import AgentDriver, Connections
 from controllers.registry import CONTROLLERS
@@ -31,8 +36,13 @@ from store.secret_files import SecretFiles
 from store.store import Store
 from store.tx import Tx
 
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+    from api.authority import Authority
+
 log = structlog.get_logger("rmctl.server")
-SOCKET_LIMIT = 107
+RENEWAL_SECONDS = 12 * 3600.0
 SWITCH_SECONDS = 0.0005
 """Beside busy threads an event loop answers within milliseconds only when threads give way this often."""
 FIRST_POOL = {"tiers": [{"name": "local", "kind": "local-servers", "scaleOut": "fixed"}]}
@@ -59,7 +69,10 @@ class Server:
         folder = settings.folder.absolute()
         self.http_socket = folder / "rmctl.sock"
         self.agents_socket = folder / "agents.sock"
+        self._http = [listener(address) for address in settings.http]
+        self._doors = [listener(address) for address in settings.agents]
         self._store = Store.open(folder, self._environment)
+        self._authority = _authority(folder / "tls", [*self._http, *self._doors])
         self._connections = Connections()
         self._secrets = SecretFiles(folder / "secrets", self._environment.token)
         self._manager = Manager(
@@ -78,33 +91,54 @@ class Server:
         """From the first claim to the last checkpoint."""
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self._stopping.set)
+        http = [tcp_socket(one) for one in self._http]
         await asyncio.to_thread(self._store.write, _first_pool)
         await asyncio.to_thread(self._manager.start)
-        token = _listener_token(self._settings.folder) if self._settings.http else ""
-        app = build(self._services(token))
-        self._app = app
-        sockets = [_unix_socket(self.http_socket), *map(_tcp_socket, self._settings.http)]
-        config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=2)
-        http = Uvicorn(config)
-        serving = asyncio.create_task(http.serve(sockets=sockets))
-        await self._agents.start([f"unix:{self.agents_socket}", *self._settings.agents])
+        token = _listener_token(self._settings.folder) if http else ""
+        credentials = self._authority.grpc_credentials() if self._authority else None
+        await self._agents.start([f"unix:{self.agents_socket}", *self._settings.agents], credentials)
+        app = build(self._services(token, http))
+        serving = self._served(app, http)
+        renewing = asyncio.create_task(self._renew()) if self._authority else None
         self._ready = True
         print(f"rmctl server ready  unix:{self.http_socket}  pid {os.getpid()}", flush=True)
         try:
             await self._stopping.wait()
         finally:
-            await self._stop(http, serving)
+            if renewing:
+                renewing.cancel()
+            await self._stop(app, serving)
 
-    async def _stop(self, http: Uvicorn, serving: asyncio.Task[None]) -> None:
+    def _served(self, app: Starlette, http: list[socket]) -> list[tuple[Uvicorn, asyncio.Task[None]]]:
+        """One uvicorn for what is plain, and one for TLS."""
+        plain = [unix_socket(self.http_socket), *(s for s, one in zip(http, self._http, strict=True) if not one.tls)]
+        secure = [s for s, one in zip(http, self._http, strict=True) if one.tls]
+        found = []
+        for sockets, context in ((plain, None), (secure, self._authority.context() if self._authority else None)):
+            if sockets:
+                server = Uvicorn(_config(app, context))
+                found.append((server, asyncio.create_task(server.serve(sockets=sockets))))
+        return found
+
+    async def _renew(self) -> None:
+        """A server that runs for a year has another certificate by then."""
+        assert self._authority is not None
+        while True:
+            await asyncio.sleep(RENEWAL_SECONDS)
+            if await asyncio.to_thread(self._authority.renew):
+                log.info("the server certificate was renewed")
+
+    async def _stop(self, app: Starlette, serving: list[tuple[Uvicorn, asyncio.Task[None]]]) -> None:
         """No new work, then what is under way, then the doors, the writer last."""
         log.info("stopping")
         self._ready = False
         await asyncio.to_thread(self._manager.stop)
+        app.state.hub.close()
         await self._agents.stop(grace=2.0)
-        self._app.state.hub.close()
-        http.should_exit = True
-        await serving
-        self._app.state.threads.close()
+        for server, _ in serving:
+            server.should_exit = True
+        await asyncio.gather(*(task for _, task in serving))
+        app.state.threads.close()
         await asyncio.to_thread(self._store.close)
         for path in (self.http_socket, self.agents_socket):
             path.unlink(missing_ok=True)
@@ -112,8 +146,11 @@ class Server:
     def _ask_to_stop(self) -> None:
         self._loop.call_soon_threadsafe(self._stopping.set)
 
-    def _services(self, token: str) -> Services:
+    def _services(self, token: str, http: list[socket]) -> Services:
         settings = self._settings
+        ports = [made.getsockname()[1] for made in http]
+        listeners = [one._replace(port=port) for one, port in zip(self._http, ports, strict=True)]
+        agents = [one._replace(port=port) for one, port in zip(self._doors, self._agents.ports[1:], strict=True)]
         return Services(
             store=self._store,
             now=self._environment.now,
@@ -122,12 +159,20 @@ class Server:
                 pid=os.getpid(),
                 data=str(settings.folder.absolute()),
                 started_at=self._manager.started_at,
-                listeners=(f"unix:{self.http_socket}", *(f"http://{address}" for address in settings.http)),
-                agents=(f"unix:{self.agents_socket}", *settings.agents),
+                listeners=(
+                    f"unix:{self.http_socket}",
+                    *(f"{'https' if one.tls else 'http'}://{one.address}" for one in listeners),
+                ),
+                agents=(
+                    f"unix:{self.agents_socket}",
+                    *(f"tls://{one.address}" if one.tls else one.address for one in agents),
+                ),
             ),
             stop=self._ask_to_stop,
             ready=lambda: self._ready,
             token=self._environment.token,
+            hosts=names_of_this_machine(self._http),
+            authority=self._authority,
             tokens={token: Caller("listener")} if token else {},
             explain=lambda tx, job: explain(tx, job, self._manager.fleet, self._manager.started_at),
             plan=lambda tx, bundle, traced: preview(tx, bundle, self._manager.fleet, traced=traced),
@@ -144,26 +189,27 @@ def _first_pool(tx: Tx) -> None:
         resources.create(tx, Ref("pool", "default"), FIRST_POOL)
 
 
-def _unix_socket(path: Path) -> socket.socket:
-    """Bound under a mask of its own: only its owner may connect. The lock is held, so a file there is stale."""
-    path.unlink(missing_ok=True)
-    made = socket.socket(socket.AF_UNIX)
-    before = os.umask(0o177)
-    try:
-        made.bind(str(path))
-    finally:
-        os.umask(before)
-    made.listen(512)
-    return made
+def _authority(folder: Path, listeners: list[Listener]) -> Authority | None:
+    """The CA where one is needed; its library is loaded then, and not before."""
+    if not any(one.tls for one in listeners):
+        return None
+    from api.authority import Authority
+
+    return Authority(folder, names_of_this_machine(listeners))
 
 
-def _tcp_socket(address: str) -> socket.socket:
-    host, _, port = address.rpartition(":")
-    made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    made.bind((host.strip("[]"), int(port)))
-    made.listen(512)
-    return made
+def _config(app: Starlette, context: ssl.SSLContext | None) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        http=PeerProtocol,
+        timeout_graceful_shutdown=2,
+        ssl_context_factory=None if context is None else lambda _config, _default: context,
+    )
 
 
 def _listener_token(folder: Path) -> str:

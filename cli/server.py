@@ -10,8 +10,6 @@ from pathlib import Path
 
 from cli.address import data_folder
 
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
-
 
 def run(
     *,
@@ -22,6 +20,7 @@ def run(
     config: Path | None = None,
 ) -> int:
     """The exit code: 0 after a clean stop, 2 for settings, 5 for what the machine refuses."""
+    from api.listening import AddressRefused
     from cli import compose, settings
     from resources.validation import Invalid
     from store.errors import Refused
@@ -44,7 +43,7 @@ def run(
 
     try:
         asyncio.run(serve())
-    except (Refused, OSError) as error:
+    except (Refused, AddressRefused, OSError) as error:
         return _refuse(str(error), 5)
     return 0
 
@@ -60,12 +59,12 @@ def _path_problem(data: Path) -> str | None:
 
 
 def _address_problem(address: str) -> str | None:
-    """HOST:PORT on loopback: listeners off the machine need TLS, which this version does not have."""
-    host, colon, port = address.rpartition(":")
-    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65536:
-        return f'"{address}" is not HOST:PORT with a port of 1 to 65535'
-    if host not in LOOPBACK and not host.startswith("127."):
-        return f'"{address}": only loopback addresses are served without TLS'
+    from api.listening import AddressRefused, listener
+
+    try:
+        listener(address)
+    except AddressRefused as refused:
+        return str(refused)
     return None
 
 

@@ -64,6 +64,8 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "demo": Verb("cli.demonstrate", "demo", "a server, three nodes and the examples, on this machine"),
         "server": Verb("cli.serve", "app", "run the server; status and stop"),
         "agent": Verb("cli.agent", "agent", "run the agent of a node", own_flags=True),
+        "open": Verb("cli.opening", "open_pages", "show the server's pages in a browser"),
+        "config": Verb("cli.config", "app", "tokens, certificates, contexts, a kubeconfig"),
         "init": Verb("cli.starter", "init", "a manifest to start from"),
         "secret": Verb("cli.secret", "app", "set, list, delete what only jobs may read"),
         "completion": Verb("cli.completion", "completion", "bash, zsh or fish finish your words"),

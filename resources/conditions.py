@@ -44,6 +44,10 @@ def merge(old: Sequence[Condition], new: Sequence[Condition], *, generation: int
 
     def stamped(c: Condition) -> Condition:
         was = before.get(c.type)
+        if was and (was.status, was.reason, was.message, was.observed_generation) == (
+            c.status, c.reason, c.message, generation,
+        ):  # fmt: skip
+            return was
         since = was.last_transition_time if was and was.status == c.status else now
         return c.model_copy(update={"observed_generation": generation, "last_transition_time": since})
 

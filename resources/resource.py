@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from resources.canonical import Document
 from resources.conditions import Condition
@@ -49,6 +49,8 @@ class Resource(Generic[S, T]):
     """uid of the owning resource"""
     created_at: float = 0.0
     deletion_timestamp: float | None = None
+    texts: Any = field(default=None, compare=False, repr=False)
+    """What the store read it from; the store's own."""
 
     @property
     def name(self) -> str:

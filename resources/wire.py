@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from resources.canonical import Document
+from resources.canonical import Document, canonical
 from resources.instants import rfc3339
 from resources.resource import Resource, Status
 
@@ -13,6 +13,23 @@ API_VERSION = "rmctl/v1"
 
 def to_wire(resource: Resource[Any, Any]) -> Document:
     """The whole object; the spec as it was asked for, without defaults. Secrets never stand in a spec or a status."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": resource.ref.kind,
+        "metadata": _metadata(resource),
+        "spec": resource.document,
+        "status": status_document(resource.status),
+    }
+
+
+def wire_text(resource: Resource[Any, Any], spec: str, status: str) -> str:
+    """The canonical JSON of `to_wire`, put together from that of its spec and its status."""
+    metadata = canonical(_metadata(resource))
+    kind = resource.ref.kind
+    return f'{{"apiVersion":"{API_VERSION}","kind":"{kind}","metadata":{metadata},"spec":{spec},"status":{status}}}'
+
+
+def _metadata(resource: Resource[Any, Any]) -> Document:
     metadata: Document = {
         "name": resource.name,
         "uid": resource.uid,
@@ -32,13 +49,7 @@ def to_wire(resource: Resource[Any, Any]) -> Document:
         metadata["deletionTimestamp"] = rfc3339(float(int(resource.deletion_timestamp)))
     if resource.owner:
         metadata["ownerReferences"] = [_owner(resource)]
-    return {
-        "apiVersion": API_VERSION,
-        "kind": resource.ref.kind,
-        "metadata": metadata,
-        "spec": resource.document,
-        "status": status_document(resource.status),
-    }
+    return metadata
 
 
 def _owner(resource: Resource[Any, Any]) -> Document:

@@ -17,6 +17,7 @@ from resources.canonical import Document
 from store import copies, remarks
 from store.copies import digest
 from store.errors import Corrupt, Refused
+from store.held import Held
 from store.node_tables import schema as metadata
 from store.rows import resource_of
 from store.schema import known_schemas
@@ -72,7 +73,7 @@ def verify(path: Path) -> Verified:
             if wrong != "ok":
                 raise Refused(f"{path}: damaged: {str(wrong).splitlines()[0]}")
             schema = _schema(connection, path)
-            tx = Tx(connection, 0.0, writable=False)
+            tx = Tx(Held(connection), 0.0, writable=False)
             rows = {table.name: _counted(tx, table) for table in metadata.sorted_tables}
             for row in tx.execute(select(resources_table)):
                 resource_of(row)

@@ -32,8 +32,11 @@ class Change:
     document: Document
 
 
-def append(tx: Tx, type_: ChangeType, ref: Ref, uid: str, document: Document) -> int:
-    """Write one revision and return it; the document gets it as its resourceVersion where it has metadata."""
+def append(tx: Tx, type_: ChangeType, ref: Ref, uid: str, document: Document | str) -> int:
+    """Write one revision and return it; the document gets it as its resourceVersion where it has metadata.
+
+    A text is canonical JSON already.
+    """
     inserted = tx.write(
         _insert,
         {
@@ -43,7 +46,7 @@ def append(tx: Tx, type_: ChangeType, ref: Ref, uid: str, document: Document) ->
             "project": ref.project,
             "name": ref.name,
             "uid": uid,
-            "document": canonical(document),
+            "document": document if isinstance(document, str) else canonical(document),
         },
     )
     revision: int = inserted.lastrowid

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from dataclasses import replace as with_
 from typing import Any
 
-from sqlalchemy import Row, bindparam, func, insert, or_, select, update
+from sqlalchemy import bindparam, exists, func, or_, select, update
+from sqlalchemy.dialects.sqlite import insert
 
-from resources.canonical import canonical
 from resources.effect import Absent, Answer, Applied, Deferred, Effect, EffectRecord, Observation, Rejected, Unknown
-from resources.reference import Ref
 from resources.resource import Resource
+from store.effect_rows import record_of, row_of
 from store.errors import ClaimLost, EffectMismatch
-from store.notes import EffectDue
+from store.notes import Answered, EffectDue
 from store.queue import hashed
 from store.statements import prepared
 from store.tables import effects as table
@@ -27,11 +27,12 @@ UNWANTED = "no longer wanted"
 UNSURE_SECONDS = 5.0
 """How long an indeterminate effect waits before it is observed again."""
 
-_insert = prepared(insert(table))
+_insert = prepared(insert(table).on_conflict_do_nothing())
 _one = prepared(select(table).where(table.c.uid == bindparam("u"), table.c.key == bindparam("k")))
 _of = select(table).where(table.c.uid == bindparam("u")).order_by(table.c.created_at, table.c.key)
 _all_of = prepared(_of)
 _open_of = prepared(_of.where(OPEN))
+_any_open = prepared(select(exists().where(table.c.uid == bindparam("u"), OPEN)))
 _all = select(table).order_by(table.c.created_at.desc(), table.c.uid, table.c.key)
 _due = prepared(
     select(table)
@@ -52,7 +53,8 @@ _claim = prepared(
     )
 )
 _mine = prepared(
-    update(table).where(
+    update(table)
+    .where(
         table.c.uid == bindparam("b_uid"),
         table.c.key == bindparam("b_key"),
         table.c.token_hash == bindparam("b_hash"),
@@ -60,6 +62,7 @@ _mine = prepared(
         table.c.expires_at > bindparam("b_now"),
         OPEN,
     )
+    .returning(table)
 )
 _unwant = prepared(
     update(table).where(
@@ -83,9 +86,6 @@ _next = prepared(
         table.c.token_hash.is_(None),
     )
 )
-_next_expiry = prepared(
-    select(func.min(table.c.expires_at)).where(table.c.provider == bindparam("p"), table.c.token_hash.is_not(None))
-)
 
 
 @dataclass(frozen=True)
@@ -99,59 +99,56 @@ class EffectClaim:
 
 def record(tx: Tx, owner: Resource[Any, Any], effect: Effect) -> EffectRecord:
     """The pending row of an effect, or the row that its key already has. Raises EffectMismatch for another request."""
-    found = find(tx, owner.uid, effect.key)
-    if found is not None:
-        if found.kind != effect.kind or found.fingerprint != effect.fingerprint:
-            raise EffectMismatch(
-                effect.key, f"{found.kind} {found.fingerprint[:12]}", f"{effect.kind} {effect.fingerprint[:12]}"
-            )
-        return found
-    tx.write(
-        _insert,
-        {
-            "uid": owner.uid,
-            "key": effect.key,
-            "owner_kind": owner.ref.kind,
-            "owner_project": owner.ref.project,
-            "owner_name": owner.ref.name,
-            "kind": effect.kind,
-            "provider": effect.provider,
-            "target": effect.target,
-            "generation": owner.generation,
-            "fingerprint": effect.fingerprint,
-            "request": canonical(effect.request),
-            "state": "pending",
-            "attempts": 0,
-            "created_at": tx.now,
-            "available_at": tx.now,
-            "cancelled": 0,
-            "lease_generation": 0,
-        },
+    made = EffectRecord(
+        uid=owner.uid,
+        key=effect.key,
+        owner=owner.ref,
+        kind=effect.kind,
+        provider=effect.provider,
+        target=effect.target,
+        generation=owner.generation,
+        fingerprint=effect.fingerprint,
+        request=effect.request,
+        state="pending",
+        attempts=0,
+        created_at=tx.now,
+        available_at=tx.now,
     )
-    tx.note(EffectDue(effect.provider, tx.now))
-    made = find(tx, owner.uid, effect.key)
-    assert made is not None
-    return made
+    if tx.write(_insert, row_of(made)).rowcount:
+        tx.note(EffectDue(effect.provider, tx.now))
+        return made
+    found = find(tx, owner.uid, effect.key)
+    assert found is not None
+    if found.kind != effect.kind or found.fingerprint != effect.fingerprint:
+        raise EffectMismatch(
+            effect.key, f"{found.kind} {found.fingerprint[:12]}", f"{effect.kind} {effect.fingerprint[:12]}"
+        )
+    return found
 
 
 def find(tx: Tx, uid: str, key: str) -> EffectRecord | None:
     row = tx.execute(_one, {"u": uid, "k": key}).first()
-    return None if row is None else _read(row)
+    return None if row is None else record_of(row)
 
 
 def of(tx: Tx, uid: str) -> tuple[EffectRecord, ...]:
     """Of one resource, oldest first."""
-    return tuple(map(_read, tx.execute(_all_of, {"u": uid})))
+    return tuple(map(record_of, tx.execute(_all_of, {"u": uid})))
 
 
 def open_of(tx: Tx, uid: str) -> tuple[EffectRecord, ...]:
     """The pending and indeterminate ones of one resource."""
-    return tuple(map(_read, tx.execute(_open_of, {"u": uid})))
+    return tuple(map(record_of, tx.execute(_open_of, {"u": uid})))
+
+
+def any_open(tx: Tx, uid: str) -> bool:
+    """Whether a resource has a pending or indeterminate one."""
+    return bool(tx.execute(_any_open, {"u": uid}).scalar_one())
 
 
 def list_all(tx: Tx, limit: int = 1000) -> tuple[EffectRecord, ...]:
     """Newest first."""
-    return tuple(map(_read, tx.execute(_all.limit(limit))))
+    return tuple(map(record_of, tx.execute(_all.limit(limit))))
 
 
 def claim(
@@ -174,8 +171,7 @@ def claim(
                 "started_at": tx.now,
             },
         )
-        taken = find(tx, row.uid, row.key)
-        assert taken is not None
+        taken = with_(record_of(row), attempts=row.attempts + 1, started_at=tx.now)
         claims.append(EffectClaim(taken, raw, row.lease_generation + 1))
     return tuple(claims)
 
@@ -199,6 +195,7 @@ def answer(tx: Tx, claim: EffectClaim, answer: Answer | Observation) -> EffectRe
     _finish(tx, claim, values)
     stored = find(tx, claim.record.uid, claim.record.key)
     assert stored is not None
+    tx.note(Answered(stored.kind, stored.state, stored.code or ""))
     if not stored.final:
         tx.note(EffectDue(stored.provider, stored.available_at))
     return stored
@@ -239,8 +236,9 @@ def expire_all(tx: Tx) -> None:
 
 
 def next_due(tx: Tx, provider: str) -> float | None:
-    times = [tx.execute(statement, {"p": provider}).scalar_one_or_none() for statement in (_next, _next_expiry)]
-    return min((at for at in times if at is not None), default=None)
+    """When the next unclaimed effect of a provider is due. A lease that runs out is found by looking again."""
+    at: float | None = tx.execute(_next, {"p": provider}).scalar_one_or_none()
+    return at
 
 
 def bounded(text: str) -> str:
@@ -248,8 +246,8 @@ def bounded(text: str) -> str:
     return text if len(text) <= MAX_ERROR else text[:MAX_ERROR] + "…"
 
 
-def _finish(tx: Tx, claim: EffectClaim, values: dict[str, Any]) -> None:
-    written = tx.write(
+def _finish(tx: Tx, claim: EffectClaim, values: dict[str, Any]) -> EffectRecord:
+    row = tx.write(
         _mine,
         {
             "b_uid": claim.record.uid,
@@ -261,30 +259,7 @@ def _finish(tx: Tx, claim: EffectClaim, values: dict[str, Any]) -> None:
             "expires_at": None,
             **values,
         },
-    )
-    if written.rowcount == 0:
+    ).first()
+    if row is None:
         raise ClaimLost(claim.record.id)
-
-
-def _read(row: Row[Any]) -> EffectRecord:
-    return EffectRecord(
-        uid=row.uid,
-        key=row.key,
-        owner=Ref(row.owner_kind, row.owner_name, row.owner_project),
-        kind=row.kind,
-        provider=row.provider,
-        target=row.target,
-        generation=row.generation,
-        fingerprint=row.fingerprint,
-        request=json.loads(row.request),
-        state=row.state,
-        attempts=row.attempts,
-        created_at=row.created_at,
-        external_ref=row.external_ref,
-        error=row.error,
-        code=row.code,
-        started_at=row.started_at,
-        completed_at=row.completed_at,
-        available_at=row.available_at,
-        cancelled=bool(row.cancelled),
-    )
+    return record_of(row)

@@ -49,6 +49,8 @@ def open_engine(path: Path | None, *, synchronous: str = "FULL") -> Engine:
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Any) -> None:
+        if connection.connection.dbapi_connection.in_transaction:
+            return
         reading = connection.get_execution_options().get("rm_read", False)
         connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 

@@ -100,6 +100,10 @@ class Newer(Refused):
         self.known = known
 
 
-class Full(StoreError):
+class Failed(StoreError):
+    """The database could not write: nothing is stored, and the same write may work later."""
+
+
+class Full(Failed):
     def __init__(self) -> None:
         super().__init__("disk full")

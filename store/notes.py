@@ -80,3 +80,12 @@ class RoomSet:
 
     node: str
     room: dict[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An effect came to its end, or nobody knows yet how it ended; `code` is empty where the answer has none."""
+
+    kind: str
+    state: str
+    code: str

@@ -76,7 +76,7 @@ _due = prepared(
         table.c.available_at <= bindparam("now"),
         or_(table.c.token_hash.is_(None), table.c.expires_at <= bindparam("now")),
     )
-    .order_by(table.c.available_at, table.c.kind, table.c.project, table.c.name)
+    .order_by(table.c.available_at)
     .limit(bindparam("limit"))
 )
 _claim = prepared(
@@ -120,7 +120,6 @@ _release = prepared(
 _expire = prepared(update(table).where(table.c.token_hash.is_not(None)).values(expires_at=bindparam("now")))
 _remove = prepared(delete(table).where(*_key))
 _next = prepared(select(func.min(table.c.available_at)).where(table.c.token_hash.is_(None)))
-_next_expiry = prepared(select(func.min(table.c.expires_at)).where(table.c.token_hash.is_not(None)))
 
 
 def enqueue(tx: Tx, ref: Ref, at: float | None = None) -> None:
@@ -139,7 +138,7 @@ def claim(
     lease: float = LEASE_SECONDS,
     busy: Collection[Ref] = (),
 ) -> tuple[Claim, ...]:
-    """Take up to `limit` due keys, oldest first.
+    """Take up to `limit` due keys, oldest first; of one instant, those that were put first.
 
     A row whose lease ran out gets its error and its backoff instead of a run.
     Raises ValueError for a lease under 0.3 s or a limit below 1.
@@ -199,10 +198,8 @@ def renew(tx: Tx, claim: Claim, lease: float = LEASE_SECONDS) -> None:
 
 def settle(tx: Tx, claim: Claim) -> None:
     """Done: the row goes, unless it was woken since the claim; then it is due now."""
-    wakes = hold(tx, claim)
-    if wakes == claim.wakes:
-        tx.write(_settle, {**_fence(tx, claim), "w": claim.wakes})
-    else:
+    if tx.write(_settle, {**_fence(tx, claim), "w": claim.wakes}).rowcount == 0:
+        hold(tx, claim)
         _let_go(tx, claim, at=tx.now, errors=0, conflicts=0)
 
 
@@ -224,13 +221,11 @@ def rerun(tx: Tx, claim: Claim, delay: float) -> None:
     if claim.conflicts >= RERUNS:
         fail(tx, claim, delay)
         return
-    hold(tx, claim)
     _let_go(tx, claim, at=tx.now, errors=claim.errors, conflicts=claim.conflicts + 1)
 
 
 def release(tx: Tx, claim: Claim) -> None:
     """A clean stop: due now, nothing counted."""
-    hold(tx, claim)
     _let_go(tx, claim, at=tx.now, errors=claim.errors, conflicts=claim.conflicts)
 
 
@@ -244,9 +239,9 @@ def remove(tx: Tx, ref: Ref) -> None:
 
 
 def next_due(tx: Tx) -> float | None:
-    """When the next unclaimed key is due, or the next claim runs out."""
-    times = [tx.execute(statement).scalar_one_or_none() for statement in (_next, _next_expiry)]
-    return min((at for at in times if at is not None), default=None)
+    """When the next unclaimed key is due. A lease that runs out is found by looking again."""
+    at: float | None = tx.execute(_next).scalar_one_or_none()
+    return at
 
 
 def list_all(tx: Tx) -> tuple[Row[Any], ...]:
@@ -264,7 +259,8 @@ def hashed(token: str) -> str:
 
 
 def _let_go(tx: Tx, claim: Claim, *, at: float, errors: int, conflicts: int) -> None:
-    tx.write(_release, {**_fence(tx, claim), "at": at, "since": at, "e": errors, "c": conflicts})
+    if tx.write(_release, {**_fence(tx, claim), "at": at, "since": at, "e": errors, "c": conflicts}).rowcount == 0:
+        raise ClaimLost(claim.ref)
     tx.note(Woken(claim.ref, at))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace as with_
 
 from sqlalchemy import bindparam, delete, exists, insert, select, update
 
@@ -12,11 +11,10 @@ from resources.canonical import Document, canonical
 from resources.reference import Ref
 from resources.registry import BY_NAME
 from resources.resource import Status
-from resources.wire import to_wire
 from store import changes, consequences, labels, queue
 from store.errors import AlreadyExists, BeingDeleted, Conflict, NotFound
 from store.notes import Gone, Written
-from store.rows import AnyResource, resource_of, row_of, status_text
+from store.rows import AnyResource, change_of, changed, resource_of, row_of, with_texts
 from store.statements import prepared
 from store.tables import effects as effects_table
 from store.tables import resources as table
@@ -36,7 +34,12 @@ _insert = prepared(insert(table))
 _update = prepared(
     update(table).where(table.c.uid == bindparam("b_uid"), table.c.resource_version == bindparam("b_version"))
 )
+_key_of = prepared(
+    select(table.c.kind, table.c.name, table.c.project, table.c.deletion_timestamp).where(table.c.uid == bindparam("u"))
+)
+_version = prepared(select(table.c.resource_version).where(table.c.uid == bindparam("u")))
 _delete = prepared(delete(table).where(table.c.uid == bindparam("u")))
+_carriers = prepared(labels.carriers(table))
 _has_children = prepared(select(exists().where(table.c.owner == bindparam("o"))))
 _has_open_effects = prepared(
     select(exists().where(effects_table.c.uid == bindparam("u"), effects_table.c.completed_at.is_(None)))
@@ -77,7 +80,7 @@ def owned(tx: Tx, uid: str) -> tuple[AnyResource, ...]:
 
 def labelled(tx: Tx, kind: str, key: str, value: str, project: str | None = None) -> tuple[AnyResource, ...]:
     """Resources of a kind that carry a label, by name."""
-    rows = map(resource_of, tx.execute(labels.carriers(table), {"k": kind, "l": key, "v": value}))
+    rows = map(resource_of, tx.execute(_carriers, {"k": kind, "l": key, "v": value}))
     return tuple(r for r in rows if project is None or r.project == project)
 
 
@@ -109,8 +112,8 @@ def create(
         owner=owner,
         created_at=tx.now,
     )
-    revision = changes.append(tx, "ADDED", ref, made.uid, to_wire(made))
-    made = with_(made, resource_version=revision)
+    made = with_texts(made)
+    made = changed(made, resource_version=changes.append(tx, "ADDED", ref, made.uid, change_of(made)))
     tx.write(
         _insert,
         {
@@ -143,18 +146,18 @@ def replace(
     A changed document raises the generation and wakes the key. Raises Conflict, and BeingDeleted for a changed
     document.
     """
-    changed = document is not None and canonical(document) != canonical(resource.document)
-    new = with_(
+    differs = document is not None and canonical(document) != canonical(resource.document)
+    new = changed(
         resource,
         labels=resource.labels if labels is None else dict(labels),
         annotations=resource.annotations if annotations is None else dict(annotations),
     )
-    if changed:
+    if differs:
         assert document is not None
         if resource.deletion_timestamp is not None:
             raise BeingDeleted(resource.ref, resource.deletion_timestamp)
         spec = BY_NAME[resource.ref.kind].spec.model_validate(document)
-        new = with_(new, document=document, spec=spec, generation=resource.generation + 1)
+        new = changed(new, document=document, spec=spec, generation=resource.generation + 1)
     elif new.labels == resource.labels and new.annotations == resource.annotations:
         return resource
     stored = _write(tx, resource, new)
@@ -174,23 +177,30 @@ def replace_status(
             ),
         }
     )
-    new = with_(resource, status=stamped, finalizers=resource.finalizers if finalizers is None else finalizers)
-    if new.finalizers == resource.finalizers and status_text(new) == status_text(resource):
+    kept = resource.finalizers if finalizers is None else finalizers
+    new = with_texts(changed(resource, status=stamped, finalizers=kept))
+    if kept == resource.finalizers and new.texts.status_text == with_texts(resource).texts.status_text:
         check(tx, resource)
         return resource
     stored = _write(tx, resource, new)
     if resource.owner is not None:
-        owner = by_uid(tx, resource.owner)
-        if owner is not None:
-            queue.enqueue(tx, owner.ref)
+        wake(tx, resource.owner)
     return stored
+
+
+def wake(tx: Tx, uid: str) -> bool:
+    """Wake the key of a resource, if there is one; whether it is under deletion."""
+    row = tx.execute(_key_of, {"u": uid}).first()
+    if row is not None:
+        queue.enqueue(tx, Ref(row.kind, row.name, row.project))
+    return row is not None and row.deletion_timestamp is not None
 
 
 def request_deletion(tx: Tx, resource: AnyResource) -> AnyResource | None:
     """Set the timestamp once and wake the key; None when it went at once, having no finalizer, child or open effect."""
     if resource.deletion_timestamp is not None:
         return resource
-    stored = _write(tx, resource, with_(resource, deletion_timestamp=tx.now, generation=resource.generation))
+    stored = _write(tx, resource, changed(resource, deletion_timestamp=tx.now, generation=resource.generation))
     if remove_if_free(tx, stored):
         return None
     queue.enqueue(tx, resource.ref)
@@ -199,7 +209,7 @@ def request_deletion(tx: Tx, resource: AnyResource) -> AnyResource | None:
 
 def revive(tx: Tx, resource: AnyResource, document: Document) -> AnyResource:
     """Take a deletion back with a changed document (bundles only)."""
-    return replace(tx, _write(tx, resource, with_(resource, deletion_timestamp=None)), document=document)
+    return replace(tx, _write(tx, resource, changed(resource, deletion_timestamp=None)), document=document)
 
 
 def remove_if_free(tx: Tx, resource: AnyResource) -> bool:
@@ -213,7 +223,7 @@ def remove_if_free(tx: Tx, resource: AnyResource) -> bool:
     tx.write(_delete, {"u": resource.uid})
     consequences.removed(tx, resource)
     queue.remove(tx, resource.ref)
-    changes.append(tx, "DELETED", resource.ref, resource.uid, to_wire(resource))
+    changes.append(tx, "DELETED", resource.ref, resource.uid, change_of(with_texts(resource)))
     tx.note(Gone(resource))
     if resource.owner is not None:
         owner = by_uid(tx, resource.owner)
@@ -226,21 +236,21 @@ def remove_if_free(tx: Tx, resource: AnyResource) -> bool:
 def strip(tx: Tx, resource: AnyResource) -> None:
     """Ask for deletion and drop the finalizers: gone, unless it has children or open effects."""
     since = tx.now if resource.deletion_timestamp is None else resource.deletion_timestamp
-    remove_if_free(tx, _write(tx, resource, with_(resource, deletion_timestamp=since, finalizers=())))
+    remove_if_free(tx, _write(tx, resource, changed(resource, deletion_timestamp=since, finalizers=())))
 
 
 def check(tx: Tx, resource: AnyResource) -> None:
     """Raises Conflict when the resource has moved since it was read."""
-    found = tx.execute(select(table.c.resource_version).where(table.c.uid == resource.uid)).scalar_one_or_none()
+    found = tx.execute(_version, {"u": resource.uid}).scalar_one_or_none()
     if found != resource.resource_version:
         raise Conflict(resource.ref, resource.resource_version, found or 0)
 
 
 def _write(tx: Tx, old: AnyResource, new: AnyResource) -> AnyResource:
-    check(tx, old)
-    revision = changes.append(tx, "MODIFIED", new.ref, new.uid, to_wire(new))
-    stored = with_(new, resource_version=revision)
-    tx.write(_update, {**row_of(stored), "b_uid": old.uid, "b_version": old.resource_version})
+    new = with_texts(new)
+    stored = changed(new, resource_version=changes.append(tx, "MODIFIED", new.ref, new.uid, change_of(new)))
+    if tx.write(_update, {**row_of(stored), "b_uid": old.uid, "b_version": old.resource_version}).rowcount == 0:
+        check(tx, old)
     _relabel(tx, stored, old.labels)
     if stored.generation != old.generation:
         consequences.written(tx, stored)

@@ -2,72 +2,106 @@
 
 from __future__ import annotations
 
-import json
 import zlib
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from resources.canonical import canonical
+from resources.canonical import Document, canonical
 from resources.reference import Ref
 from resources.registry import BY_NAME
-from resources.resource import Resource
-from resources.wire import status_document
+from resources.resource import Resource, Status
+from resources.wire import status_document, wire_text
+from store import parsed
 from store.errors import Corrupt, TooLarge
 
 MAX_DOCUMENT = 1024 * 1024
 AnyResource = Resource[Any, Any]
 
 
-def status_text(resource: AnyResource) -> str:
-    return canonical(status_document(resource.status))
+class Texts(NamedTuple):
+    """Canonical JSON of a spec and of a status, and the values that they belong to."""
+
+    document: Document
+    spec: str
+    status: Status
+    status_text: str
+
+
+def with_texts(resource: AnyResource) -> AnyResource:
+    """The resource with its texts; what was read, or written before, is not put into words again."""
+    held: Texts | None = resource.texts
+    if held is None:
+        spec, status = canonical(resource.document), canonical(status_document(resource.status))
+    elif held.document is resource.document and held.status is resource.status:
+        return resource
+    else:
+        spec = held.spec if held.document is resource.document else canonical(resource.document)
+        same = held.status is resource.status
+        status = held.status_text if same else canonical(status_document(resource.status))
+    return changed(resource, texts=Texts(resource.document, spec, resource.status, status))
+
+
+def changed(resource: AnyResource, **values: Any) -> AnyResource:
+    """A copy with other values: `dataclasses.replace` for hot paths."""
+    copy: AnyResource = object.__new__(type(resource))
+    copy.__dict__.update(resource.__dict__, **values)
+    return copy
 
 
 def row_of(resource: AnyResource) -> dict[str, Any]:
+    """Of a resource with its texts."""
+    texts: Texts = resource.texts
     row = {
         "generation": resource.generation,
         "resource_version": resource.resource_version,
-        "spec": _bounded("spec", canonical(resource.document)),
-        "status": _bounded("status", status_text(resource)),
-        "labels": canonical(dict(resource.labels)),
-        "annotations": canonical(dict(resource.annotations)),
-        "finalizers": canonical(list(resource.finalizers)),
+        "spec": _bounded("spec", texts.spec),
+        "status": _bounded("status", texts.status_text),
+        "labels": canonical(dict(resource.labels)) if resource.labels else "{}",
+        "annotations": canonical(dict(resource.annotations)) if resource.annotations else "{}",
+        "finalizers": canonical(list(resource.finalizers)) if resource.finalizers else "[]",
         "deletion_timestamp": resource.deletion_timestamp,
     }
-    return {**row, "checksum": _checksum(row)}
+    row["checksum"] = _checksum(row)
+    return row
+
+
+def change_of(resource: AnyResource) -> str:
+    """The object as the wire shows it, for the log of revisions; of a resource with its texts."""
+    texts: Texts = resource.texts
+    return wire_text(resource, texts.spec, texts.status_text)
 
 
 def _bounded(what: str, text: str) -> str:
-    length = len(text.encode())
-    if length > MAX_DOCUMENT:
-        raise TooLarge(what, length, MAX_DOCUMENT)
+    if len(text) * 4 > MAX_DOCUMENT and len(text.encode()) > MAX_DOCUMENT:
+        raise TooLarge(what, len(text.encode()), MAX_DOCUMENT)
     return text
 
 
-def _checksum(row: Mapping[Any, Any]) -> int:
-    parts = ("spec", "status", "labels", "annotations", "finalizers")
-    return zlib.crc32("\0".join([str(row["generation"]), *(row[part] for part in parts)]).encode())
+def _checksum(row: Any) -> int:
+    parts = (row["spec"], row["status"], row["labels"], row["annotations"], row["finalizers"])
+    return zlib.crc32("\0".join((str(row["generation"]), *parts)).encode())
 
 
 def resource_of(row: Any) -> AnyResource:
     """Raises Corrupt for a row that does not match its checksum."""
-    values = row._mapping
     ref = Ref(row.kind, row.name, row.project)
-    if _checksum(values) != row.checksum:
+    if _checksum(row._mapping) != row.checksum:
         raise Corrupt(ref)
     kind = BY_NAME[row.kind]
-    document = json.loads(row.spec)
+    document, spec = parsed.spec(kind.spec, row.spec)
+    status = parsed.status(kind.status, row.status)
     return kind.resource(
         ref=ref,
         uid=row.uid,
         generation=row.generation,
         resource_version=row.resource_version,
-        spec=kind.spec.model_validate(document),
-        status=kind.status.model_validate_json(row.status),
+        spec=spec,
+        status=status,
         document=document,
-        labels=json.loads(row.labels),
-        annotations=json.loads(row.annotations),
-        finalizers=tuple(json.loads(row.finalizers)),
+        labels=parsed.plain(None, row.labels),
+        annotations=parsed.plain(None, row.annotations),
+        finalizers=tuple(parsed.plain(None, row.finalizers)),
         owner=row.owner,
         created_at=row.created_at,
         deletion_timestamp=row.deletion_timestamp,
+        texts=Texts(document, row.spec, status, row.status),
     )

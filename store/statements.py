@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Dialect
@@ -11,6 +12,8 @@ from sqlalchemy.sql import ClauseElement
 from sqlalchemy.sql.compiler import SQLCompiler
 
 Values = Mapping[str, Any]
+Arguments = Callable[[Values], Sequence[Any]]
+"""From named values to what the driver binds, in the order of the statement's marks."""
 
 
 class Rows:
@@ -65,33 +68,32 @@ class Statement:
 
     def __init__(self, element: ClauseElement) -> None:
         self.element = element
-        self._forms: dict[tuple[str, ...], tuple[str, tuple[str, ...], Mapping[str, Any]]] = {}
+        self._forms: dict[tuple[str, ...], tuple[str, Arguments]] = {}
         self._make: Any = None
 
-    def run(self, connection: Any, dialect: Dialect, values: Values | Sequence[Values] | None) -> Rows:
-        many = isinstance(values, Sequence)
-        first: Values = values[0] if many and values else (values or {})  # type: ignore[index,assignment]
-        sql, names, defaults = self._form(dialect, tuple(first))
-        cursor = connection.cursor()
-        if many:
-            cursor.executemany(sql, [_row(one, names, defaults) for one in values])  # type: ignore[union-attr,arg-type]
+    def run(self, connection: Any, dialect: Dialect, values: dict[str, Any] | Sequence[Values] | None) -> Rows:
+        if values is None or isinstance(values, dict):
+            given: Values = values or {}
+            sql, arguments = self._for(dialect, tuple(given))
+            cursor = connection.execute(sql, arguments(given))
         else:
-            cursor.execute(sql, _row(first, names, defaults))
-        if self._make is None and cursor.description is not None:
-            self._make = _maker([column[0] for column in cursor.description])
-        return Rows(cursor, self._make)
+            rows: Sequence[Values] = values
+            sql, arguments = self._for(dialect, tuple(rows[0]))
+            cursor = connection.executemany(sql, map(arguments, rows))
+        make = self._make
+        if make is None and cursor.description is not None:
+            make = self._make = _maker([column[0] for column in cursor.description])
+        return Rows(cursor, make)
 
-    def _form(self, dialect: Dialect, given: tuple[str, ...]) -> tuple[str, tuple[str, ...], Mapping[str, Any]]:
-        form = self._forms.get(given)
-        if form is None:
-            keys = None if self.element.is_select else list(given)  # type: ignore[attr-defined]
-            compiled = self.element.compile(dialect=dialect, column_keys=keys)
-            assert isinstance(compiled, SQLCompiler)
-            form = self._forms[given] = (
-                str(compiled),
-                tuple(compiled.positiontup or ()),
-                dict(compiled.construct_params(_check=False)),
-            )
+    def _for(self, dialect: Dialect, given: tuple[str, ...]) -> tuple[str, Arguments]:
+        return self._forms.get(given) or self._form(dialect, given)
+
+    def _form(self, dialect: Dialect, given: tuple[str, ...]) -> tuple[str, Arguments]:
+        keys = None if self.element.is_select else list(given)  # type: ignore[attr-defined]
+        compiled = self.element.compile(dialect=dialect, column_keys=keys)
+        assert isinstance(compiled, SQLCompiler)
+        names = tuple(compiled.positiontup or ())
+        form = self._forms[given] = str(compiled), _arguments(names, given, compiled.construct_params(_check=False))
         return form
 
 
@@ -100,8 +102,16 @@ def prepared(element: ClauseElement) -> Statement:
     return Statement(element)
 
 
-def _row(values: Values, names: tuple[str, ...], defaults: Values) -> tuple[Any, ...]:
-    return tuple([values[name] if name in values else defaults[name] for name in names])
+def _arguments(names: tuple[str, ...], given: tuple[str, ...], constants: Values) -> Arguments:
+    """`constants` are the values that stand in the statement itself."""
+    if not names:
+        return lambda _values: ()
+    if not set(names) <= set(given):
+        fixed = {name: constants[name] for name in names if name not in given}
+        return lambda values: [values[name] if name in values else fixed[name] for name in names]
+    if len(names) == 1:
+        return lambda values: (values[names[0]],)
+    return itemgetter(*names)
 
 
 def _maker(columns: Sequence[str]) -> Callable[[Any], Any]:

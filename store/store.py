@@ -6,18 +6,19 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Engine
 
 from store import backups, copies
 from store.engine import READ, network_file_system, open_engine
 from store.environment import Environment, Task
 from store.errors import Newer, Refused
+from store.held import Held
 from store.lock import FolderLock, lock_folder
 from store.schema import prepare
 from store.tx import Tx
-from store.writer import Listener, Writer
+from store.writer import Listener, Request, Rider, Writer
 
 T = TypeVar("T")
 
@@ -33,9 +34,9 @@ class Store:
         self._environment = environment
         self._lock = lock
         self._listeners: list[Listener] = []
-        self._held = threading.local()
-        self._readers: list[Connection] = []
-        self._writing = engine.connect()
+        self._idle = threading.local()
+        self._readers: list[Held] = []
+        self._writing = Held(engine.connect())
         self.writer = Writer(environment, self._writing, self._listeners)
         self.publishing = self.writer.publishing
         self._task: Task | None = None
@@ -79,32 +80,54 @@ class Store:
         """Durable when it returns. See `Writer.write`."""
         return self.writer.write(fn)
 
+    def write_all(self, functions: Sequence[Callable[[Tx], Any]]) -> list[Request]:
+        """See `Writer.write_all`."""
+        return self.writer.write_all(functions)
+
+    def ride(self, rider: Rider) -> None:
+        """From now on asked in every transaction. See `Rider`."""
+        self.writer.ride(rider)
+
     @contextmanager
     def read(self) -> Iterator[Tx]:
         """One snapshot; what is written meanwhile is not seen."""
-        connection = self._reader()
-        with connection.begin():
-            yield Tx(connection, self._environment.now(), writable=False)
+        held = self._take()
+        held.begin(writing=False)
+        try:
+            yield Tx(held, self._environment.now(), writable=False)
+        finally:
+            held.rollback()
+            self._put_back(held)
 
     @contextmanager
     def transaction(self) -> Iterator[Tx]:
         """A write transaction of the caller's own: for tests and migrations, while no writer runs beside it."""
         with self.engine.connect() as connection, connection.begin():
-            yield Tx(connection, self._environment.now(), writable=True, new_uuid=self._environment.uuid)
+            yield Tx(Held(connection), self._environment.now(), writable=True, new_uuid=self._environment.uuid)
 
     def subscribe(self, listener: Listener) -> None:
         """Called by the writer with the notes of each batch after COMMIT, before its callers go on."""
         self._listeners.append(listener)
 
-    def _reader(self) -> Connection:
+    def _take(self) -> Held:
+        """A connection of the calling task: one for each snapshot that it has open at once."""
         if self.folder is None:
             return self._writing
-        held: Connection | None = getattr(self._held, "connection", None)
-        if held is None:
-            held = self.engine.connect().execution_options(**READ)
-            self._held.connection = held
-            self._readers.append(held)
+        if self._free():
+            return self._free().pop()
+        held = Held(self.engine.connect().execution_options(**READ))
+        self._readers.append(held)
         return held
+
+    def _put_back(self, held: Held) -> None:
+        if held is not self._writing:
+            self._free().append(held)
+
+    def _free(self) -> list[Held]:
+        free: list[Held] | None = getattr(self._idle, "readers", None)
+        if free is None:
+            free = self._idle.readers = []
+        return free
 
     def close(self) -> None:
         """Answer what waits, then checkpoint and give the folder up. Closing twice is fine."""
@@ -114,11 +137,11 @@ class Store:
         self.writer.stop()
         if self._task is not None:
             self._task.join()
-        for connection in self._readers:
-            connection.close()
-        if self.folder is not None and self._writing.connection.dbapi_connection is not None:
-            self._writing.connection.dbapi_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        self._writing.close()
+        for held in self._readers:
+            held.connection.close()
+        if self.folder is not None:
+            self._writing.driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._writing.connection.close()
         self.engine.dispose()
         if self._lock is not None:
             self._lock.release()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
 from sqlalchemy.sql import Executable
 
 from store.errors import ReadOnly
+from store.held import Held
 from store.statements import Statement
 
-Parameters = Mapping[str, Any] | Sequence[Mapping[str, Any]] | None
+Parameters = dict[str, Any] | Sequence[Mapping[str, Any]] | None
 
 
 class Tx:
@@ -20,11 +20,11 @@ class Tx:
     A rolled-back request leaves none.
     """
 
-    __slots__ = ("_raw", "connection", "new_uuid", "notes", "now", "writable")
+    __slots__ = ("_driver", "connection", "new_uuid", "notes", "now", "writable")
 
-    def __init__(self, connection: Connection, now: float, *, writable: bool, new_uuid: Any = None) -> None:
-        self.connection = connection
-        self._raw: Any = connection.connection.dbapi_connection
+    def __init__(self, held: Held, now: float, *, writable: bool, new_uuid: Any = None) -> None:
+        self.connection = held.connection
+        self._driver = held.driver
         self.now = now
         self.writable = writable
         self.new_uuid = new_uuid
@@ -33,7 +33,7 @@ class Tx:
     def execute(self, statement: Statement | Executable, parameters: Parameters = None) -> Any:
         """Rows of a prepared statement, or SQLAlchemy's result of one built on the spot."""
         if isinstance(statement, Statement):
-            return statement.run(self._raw, self.connection.dialect, parameters)
+            return statement.run(self._driver, self.connection.dialect, parameters)
         return self.connection.execute(statement, parameters)
 
     def write(self, statement: Statement | Executable, parameters: Parameters = None) -> Any:

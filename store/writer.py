@@ -5,18 +5,32 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from threading import Lock, RLock
-from typing import Any, TypeVar, cast
-
-from sqlalchemy import Connection
-from sqlalchemy.exc import DBAPIError
+from typing import Any, Protocol, TypeVar, cast
 
 from store.environment import Environment, Signal
-from store.errors import Full, StoreError, WriteInsideWrite
+from store.errors import Failed, Full, StoreError, WriteInsideWrite
+from store.held import Held
 from store.tx import Tx
 
 T = TypeVar("T")
 MAX_BATCH = 256
 Listener = Callable[[Sequence[object]], None]
+
+
+class Rider(Protocol):
+    """A write that rides along in other writes' transactions, so that it costs no commit of its own."""
+
+    def wants(self, notes: Sequence[object]) -> bool:
+        """Asked in each transaction, with what its writes have noted, before COMMIT."""
+        ...
+
+    def ride(self, tx: Tx) -> Any:
+        """As a caller's function: SQL only, and perhaps twice."""
+        ...
+
+    def arrived(self, result: Any) -> None:
+        """What `ride` returned is durable."""
+        ...
 
 
 class Request:
@@ -36,9 +50,9 @@ class Batch:
 
     __slots__ = ("done", "requests")
 
-    def __init__(self, done: Signal) -> None:
+    def __init__(self) -> None:
         self.requests: list[Request] = []
-        self.done = done
+        self.done: Signal | None = None
 
 
 class Lost(StoreError):
@@ -46,15 +60,21 @@ class Lost(StoreError):
 
 
 class Writer:
-    """The only task that writes. `run` is its loop; `write` is what every other task calls."""
+    """One transaction at a time. A caller who finds nobody writing carries out its own; who comes meanwhile is gathered
+    for `run`, the loop of the writer's task.
+    """
 
-    def __init__(self, environment: Environment, connection: Connection, listeners: list[Listener]) -> None:
+    def __init__(self, environment: Environment, held: Held, listeners: list[Listener]) -> None:
         self._environment = environment
-        self._connection = connection
+        self._held = held
         self._listeners = listeners
+        self._riders: list[Rider] = []
         self._lock = Lock()
-        self._open = Batch(environment.signal())
+        self._open = Batch()
         self._work = environment.signal()
+        self._pause = environment.signal()
+        self._pause.set()
+        self._writing = False
         self._stopping = False
         self.publishing = RLock()
         """Held from before COMMIT until every listener has seen what was written."""
@@ -65,50 +85,85 @@ class Writer:
 
         `fn` does SQL only, may run twice, and changes nothing outside.
         """
+        (request,) = self.write_all((fn,))
+        if request.error is not None:
+            raise request.error
+        return cast("T", request.result)
+
+    def write_all(self, functions: Sequence[Callable[[Tx], Any]]) -> list[Request]:
+        """Several writes that stand and fall each for itself, for the price of one.
+
+        Returns after COMMIT; each request tells its result or its error.
+        """
         if self._environment.in_transaction():
             raise WriteInsideWrite
-        request = Request(fn)
+        requests = [Request(fn) for fn in functions]
         with self._lock:
             if self._stopping:
                 raise StoreError("the store is closed")
             batch = self._open
-            batch.requests.append(request)
-        self._work.set()
-        batch.done.wait()
-        if request.error is not None:
-            raise request.error
-        return cast("T", request.result)
+            leads = not self._writing and not batch.requests
+            batch.requests += requests
+            if leads:
+                self._writing, self._open = True, Batch()
+            elif batch.done is None:
+                batch.done = self._environment.signal()
+        if leads:
+            self._lead(batch)
+        else:
+            assert batch.done is not None
+            batch.done.wait()
+        return requests
+
+    def ride(self, rider: Rider) -> None:
+        self._riders.append(rider)
 
     def run(self) -> None:
         """Until `stop`, and then until the last request is answered."""
         while True:
             self._work.wait()
             self._work.clear()
-            while True:
-                with self._lock:
-                    batch, stopping = self._open, self._stopping
-                    if batch.requests:
-                        self._open = Batch(self._environment.signal())
-                if not batch.requests:
-                    break
+            while (batch := self._next()) is not None:
                 self._answer(batch)
-            if stopping:
-                return
+                self._writing = False
+            with self._lock:
+                if self._stopping and not self._writing and not self._open.requests:
+                    return
 
     def stop(self) -> None:
         with self._lock:
             self._stopping = True
         self._work.set()
 
+    def _lead(self, batch: Batch) -> None:
+        """The caller's own batch; whoever came meanwhile is left to the writer's task."""
+        self._pause.wait()
+        try:
+            self._answer(batch)
+        finally:
+            with self._lock:
+                self._writing = False
+                hand_over = self._stopping or bool(self._open.requests)
+            if hand_over:
+                self._work.set()
+
+    def _next(self) -> Batch | None:
+        with self._lock:
+            batch = self._open
+            if self._writing or not batch.requests:
+                return None
+            self._writing, self._open = True, Batch()
+            return batch
+
     def _answer(self, batch: Batch) -> None:
-        for start in range(0, len(batch.requests), MAX_BATCH):
-            part = batch.requests[start : start + MAX_BATCH]
-            self._environment.enter_transaction()
-            try:
-                self._commit(part)
-            finally:
-                self._environment.leave_transaction()
-        batch.done.set()
+        self._environment.enter_transaction()
+        try:
+            for start in range(0, len(batch.requests), MAX_BATCH):
+                self._commit(batch.requests[start : start + MAX_BATCH])
+        finally:
+            self._environment.leave_transaction()
+            if batch.done is not None:
+                batch.done.set()
 
     def _commit(self, requests: list[Request]) -> None:
         try:
@@ -125,56 +180,69 @@ class Writer:
 
         Raises Lost, with nothing stored, when the database gave the transaction up.
         """
-        transaction = self._connection.begin()
+        held = self._held
         try:
+            held.begin(writing=True)
             for request in requests:
                 self._one(request, alone=len(requests) == 1)
-            if all(request.error is not None for request in requests):
-                transaction.rollback()
+            done = [request for request in requests if request.error is None]
+            if not done:
+                held.rollback()
                 return
+            riding = self._take_along(done)
+            done += [request for _, request in riding]
             with self.publishing:
-                transaction.commit()
+                held.commit()
                 self.commits += 1
-                self._publish(requests)
+                self._publish(done)
         except Lost:
-            transaction.close()
+            held.rollback()
             raise
-        except DBAPIError as error:
-            transaction.close()
+        except held.errors as error:
+            held.rollback()
             raise Lost from _named(error)
+        for rider, request in riding:
+            rider.arrived(request.result)
 
-    def _publish(self, requests: list[Request]) -> None:
-        notes = [note for request in requests if request.error is None for note in request.notes]
+    def _take_along(self, done: list[Request]) -> list[tuple[Rider, Request]]:
+        """A rider that fails takes nobody with it."""
+        notes = [note for request in done for note in request.notes]
+        riding = [(rider, Request(rider.ride)) for rider in self._riders if rider.wants(notes)]
+        for _, request in riding:
+            self._one(request, alone=False)
+        return [(rider, request) for rider, request in riding if request.error is None]
+
+    def _publish(self, done: list[Request]) -> None:
+        notes = [note for request in done for note in request.notes]
         if notes:
             for listener in self._listeners:
                 listener(notes)
 
     def _one(self, request: Request, *, alone: bool) -> None:
         request.error, request.notes = None, []
-        tx = Tx(self._connection, self._environment.now(), writable=True, new_uuid=self._environment.uuid)
+        held = self._held
+        tx = Tx(held, self._environment.now(), writable=True, new_uuid=self._environment.uuid)
+        if not alone:
+            held.savepoint()
         try:
-            if alone:
-                request.result = request.fn(tx)
-            else:
-                with self._connection.begin_nested():
-                    request.result = request.fn(tx)
+            request.result = request.fn(tx)
         except Exception as error:  # the caller's own failure is handed back to the caller
-            if not _in_transaction(self._connection):
+            if not held.in_transaction:
                 raise Lost from _named(error)
+            if not alone:
+                held.undo()
             request.error = _named(error)
         else:
             request.notes = tx.notes
-
-
-def _in_transaction(connection: Connection) -> bool:
-    return bool(getattr(connection.connection.dbapi_connection, "in_transaction", True))
+            if not alone:
+                held.release()
 
 
 def _named(error: BaseException) -> BaseException:
-    """SQLite's "database or disk is full" under its own name."""
+    """What SQLite could not do under the store's own names, a full disk apart."""
     cause = getattr(error, "orig", error)
-    if isinstance(cause, sqlite3.OperationalError) and "full" in str(cause):
-        full = Full()
-        full.__cause__ = error
-        return full
-    return error
+    if not isinstance(cause, sqlite3.OperationalError):
+        return error
+    named = Full() if "full" in str(cause) else Failed(str(cause))
+    named.__cause__ = error
+    return named

@@ -31,6 +31,7 @@ from resources.facts import Instance, LogTail
 from resources.job import JobSpec
 from resources.reference import Ref
 from store import credentials, ledger, nodes, resources
+from store.errors import Full
 from store.store import Store
 from store.tx import Tx
 from tests.builders import POOL, a_pool
@@ -55,6 +56,8 @@ class Watched(AgentFacts):
         self._ring = ring
         self.arrivals: Counter[str] = Counter()
         self.beats = 0
+        self.full = False
+        """The disk takes nothing any more."""
 
     def hello(self, hello: Any) -> Any:
         answer = super().hello(hello)
@@ -62,6 +65,8 @@ class Watched(AgentFacts):
         return answer
 
     def heartbeats(self, beating: Sequence[str]) -> None:
+        if self.full:
+            raise Full
         super().heartbeats(beating)
         self.beats += len(beating)
         self._ring()
@@ -272,6 +277,11 @@ def _run(settings: dict[str, Any], output: Path, first: str) -> subprocess.Popen
     argv = [sys.executable, "-c", RUN, json.dumps(settings), first]
     with output.open("ab") as file:
         return subprocess.Popen(argv, stdout=file, stderr=file, start_new_session=True)
+
+
+def once_there(name: str) -> dict[str, Any]:
+    """Readiness of a job that makes a file when it has come to the point."""
+    return {"exec": ["test", "-e", name], "periodSeconds": 0.05}
 
 
 def attempt(job: StartJob, number: int) -> StartJob:

@@ -17,6 +17,7 @@ import httpx
 import uvicorn
 
 from api.http.app import build
+from api.http.protocol import PeerProtocol
 from api.http.services import Caller, ServerInfo, Services
 from controllers.runtime.environment import Threads
 from resources.reference import Ref
@@ -92,7 +93,9 @@ def serving(**services: Any) -> Iterator[Served]:
             )
         )
         sockets = [_unix(folder / "rmctl.sock"), _loopback()]
-        server = _Quiet(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=5))
+        server = _Quiet(
+            uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=5, http=PeerProtocol)
+        )
         thread = threading.Thread(target=server.run, kwargs={"sockets": sockets}, daemon=True)
         thread.start()
         transport = httpx.HTTPTransport(uds=str(folder / "rmctl.sock"))

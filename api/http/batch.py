@@ -9,7 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from api.http import envelope, exchange, queries, writes
+from api.http import audit, envelope, exchange, queries, writes
 from api.http.envelope import Submission
 from api.http.lookups import Everything
 from api.http.problems import Cause, Problem, bad_request, together, translated
@@ -38,7 +38,15 @@ class Batch:
         body = await exchange.document(request)
         how, documents, project = read(body, queries.how(request.query_params, request.headers.get("user-agent", "")))
         submissions = submitted(documents, project)
-        written = await self._threads.write(lambda tx: apply(tx, submissions, how), dry_run=how.dry_run)
+        caller = exchange.caller(request)
+
+        def carried_out(tx: Tx) -> list[writes.Written]:
+            written = apply(tx, submissions, how)
+            for one in written:
+                audit.wrote(tx, caller, one.resource, one.outcome, spec_moved=one.spec_moved)
+            return written
+
+        written = await self._threads.write(carried_out, dry_run=how.dry_run)
         warnings = [f"{one.resource.ref}: {text}" for one in written for text in one.warnings]
         items = [item(one) for one in written]
         return exchange.answer({"kind": "BatchResult", "apiVersion": "rmctl/v1", "items": items}, warnings=warnings)

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from api.http import core, exchange, lists, patches, queries, tables, writes
+from api.http import audit, core, exchange, lists, patches, queries, tables, writes
 from api.http.endpoints import how_of, included
 from api.http.lookups import Everything
 from api.http.services import Services
@@ -65,10 +65,13 @@ class CoreNodes:
         media = exchange.media_type(request)
         if media not in (patches.MERGE, patches.STRATEGIC, patches.JSON):
             raise queries.unsupported_media(media, (patches.MERGE, patches.STRATEGIC, patches.JSON))
+        caller = exchange.caller(request)
         patch = core.cordon(patches.changes(media, loads(await exchange.body(request))))
 
         def carried_out(tx: Tx) -> Document:
-            return show(tx, writes.change(tx, ref, patch, how, Everything(tx)).resource)
+            written = writes.change(tx, ref, patch, how, Everything(tx))
+            audit.wrote(tx, caller, written.resource, written.outcome, spec_moved=written.spec_moved)
+            return show(tx, written.resource)
 
         return await self._threads.write(carried_out, dry_run=how.dry_run)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter as Tally
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from api.http.counters import Counters
 from api.http.hub import Hub
 from api.http.services import Services
 from api.http.threads import Threads
@@ -27,6 +28,7 @@ class Metrics:
     def __init__(self, services: Services, threads: Threads, hub: Hub) -> None:
         self._services = services
         self._threads = threads
+        self._counters = Counters(services.store)
         self._registry = CollectorRegistry()
         self._requests = Counter(
             "rm_http_requests", "Answers by method and code.", ("method", "code"), registry=self._registry
@@ -43,7 +45,7 @@ class Metrics:
 
     async def show(self, _request: Request) -> Response:
         families = await self._threads.read(lambda tx: list(gauges(tx)))
-        families += counters(self._services)
+        families += counters({**self._services.counters(), **self._counters()})
         registry = CollectorRegistry()
         registry.register(_Fixed(families))
         return Response(generate_latest(registry) + generate_latest(self._registry), media_type=CONTENT_TYPE)
@@ -83,9 +85,8 @@ def gauges(tx: Tx) -> Iterator[Metric]:
     yield GaugeMetricFamily("rm_queue_depth", "Keys in the queue.", value=queue.depth(tx))
 
 
-def counters(services: Services) -> list[Metric]:
-    """The runtime's own, such as `rm_placements_attempted_total`."""
+def counters(counts: Mapping[str, float]) -> list[Metric]:
     return [
         CounterMetricFamily(name.removesuffix("_total"), name.replace("_", " "), value=value)
-        for name, value in sorted(services.counters().items())
+        for name, value in sorted(counts.items())
     ]

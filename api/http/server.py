@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from api.http import discovery, exchange, openapi
+from api.http import audit, discovery, exchange, openapi, openapi_v2
 from api.http.endpoints import ROOT
 from api.http.envelope import SYSTEM, printable
 from api.http.hub import Hub
@@ -52,7 +52,9 @@ class ServerRoutes:
             Route("/livez", self.healthy, methods=["GET"]),
             Route("/readyz", self.ready, methods=["GET"]),
             *(Route(path, _told(document), methods=["GET"]) for path, document in fixed.items()),
+            Route("/openapi/v2", _old_openapi, methods=["GET"]),
             Route(f"{ROOT}/server", self.about, methods=["GET"]),
+            Route(f"{ROOT}/server/authority", self.authority, methods=["GET"]),
             Route(f"{ROOT}/server/stop", self.stop, methods=["POST"]),
             Route(f"{ROOT}/tokens", self.token, methods=["POST"]),
         ]
@@ -86,9 +88,19 @@ class ServerRoutes:
             }
         )
 
+    async def authority(self, _request: Request) -> Response:
+        """The CA of the listeners with TLS, for whoever wants to trust it."""
+        authority = self._services.authority
+        if authority is None:
+            raise Problem(404, "NotFound", "this server has no listener with TLS, and no CA")
+        told = {"kind": "Authority", "apiVersion": "rmctl/v1", "pem": authority.pem.decode()}
+        return exchange.answer({**told, "sha256": authority.digest})
+
     async def stop(self, request: Request) -> Response:
         """Answered before the stop begins."""
         await exchange.body(request)
+        caller = exchange.caller(request)
+        await self._threads.write(lambda tx: audit.of_the_server(tx, "stopped the server", by=caller.name))
         self._services.stop()
         return exchange.answer({"kind": "Status", "apiVersion": "v1", "status": "Success", "message": "stopping"}, 202)
 
@@ -96,23 +108,30 @@ class ServerRoutes:
         """A join token for one node name. It is shown once and stored as a hash."""
         asked = _asked(await exchange.document(request))
         raw = self._services.token()
+        caller = exchange.caller(request)
 
         def issue(tx: Tx) -> None:
             pool = asked["pool"]
             if pool is not None and resources.find(tx, Ref("pool", pool)) is None:
                 raise invalid([FieldError("pool", f'no pool "{pool}"')])
             credentials.issue_join(tx, raw, asked["node"], pool=pool, labels=asked["labels"], ttl=asked["ttl"])
+            audit.of_the_server(tx, f"issued a join token for node {asked['node']}", by=caller.name)
 
         await self._threads.write(issue)
         expires = rfc3339(float(int(self._services.now() + asked["ttl"])))
+        authority = self._services.authority
         told = {
             "kind": "JoinToken",
             "apiVersion": "rmctl/v1",
-            "token": raw,
+            "token": f"{raw}.{authority.digest}" if authority else raw,
             "node": asked["node"],
             "expiresAt": expires,
         }
         return exchange.answer({**told, "agents": list(self._services.server.agents)}, 201)
+
+
+async def _old_openapi(_request: Request) -> Response:
+    return Response(openapi_v2.document(), media_type=openapi_v2.MEDIA)
 
 
 def _told(document: Any) -> Any:

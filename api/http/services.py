@@ -66,6 +66,27 @@ class Preview(Protocol):
     def tree(self) -> str: ...
 
 
+class Signed(Protocol):
+    """A key and its certificate as PEM; `der` is the certificate alone."""
+
+    @property
+    def key(self) -> bytes: ...
+    @property
+    def certificate(self) -> bytes: ...
+    @property
+    def der(self) -> bytes: ...
+
+
+class Authority(Protocol):
+    """The CA behind the listeners. `digest` is the SHA-256 of its certificate, in hex."""
+
+    @property
+    def pem(self) -> bytes: ...
+    @property
+    def digest(self) -> str: ...
+    def certify(self, name: str, role: str, seconds: float) -> Signed: ...
+
+
 Explainer = Callable[[Tx, Job], Explanation | None]
 """Asks the pure placer about a job as it stands, against the present fleet; None where there is nothing to explain."""
 Executor = Callable[[str, ExecJob, float], Answer]
@@ -106,6 +127,10 @@ class Services:
     tokens: Mapping[str, Caller] = field(default_factory=dict)
     explain: Explainer = _nothing
     plan: Planner = _nowhere
+    hosts: tuple[str, ...] = ()
+    """Names under which the listeners may be asked for pages, beside those of loopback."""
+    authority: Authority | None = None
+    """Signs client certificates, where there is a listener with TLS."""
     counters: Callable[[], Mapping[str, float]] = _no_gauges
     """Counters of the runtime by metric name, for `/metrics`."""
     resumed: Callable[[], None] = _done

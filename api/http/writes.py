@@ -48,6 +48,7 @@ class Written:
     warnings: tuple[str, ...] = ()
     restarts: tuple[str, ...] = ()
     hint: str = ""
+    spec_moved: bool = True
 
 
 Write = Callable[[Tx], Written]
@@ -192,8 +193,9 @@ def _bounded(ref: Ref, spec: Document) -> None:
 def _told(tx: Tx, live: Stored, written: Stored, warnings: list[str], lookups: Everything) -> Written:
     if written is live:
         return Written(live, "unchanged", tuple(warnings), hint=_hint(live))
-    restarts = caused_by(tx, written, lookups) if written.generation != live.generation else ()
-    return Written(written, "configured", tuple(warnings), restarts)
+    moved = written.generation != live.generation
+    restarts = caused_by(tx, written, lookups) if moved else ()
+    return Written(written, "configured", tuple(warnings), restarts, spec_moved=moved)
 
 
 def _hint(live: Stored) -> str:

@@ -13,6 +13,7 @@ from resources.job import JobSpec
 
 SEEN_SECONDS = 60.0
 """An agent that took a start tells of the instance at once; one that has not by then does not know it."""
+ASK_SECONDS = 5.0
 
 
 class Unsent(NamedTuple):
@@ -84,9 +85,13 @@ def gone(node: NodeState, spec: JobSpec) -> bool:
     return node.lost and (node.given_up or spec.on_disconnect != "hold")
 
 
-def unseen_until(start: EffectRecord) -> float | None:
-    """Until when an applied start may stay without an instance."""
-    return None if start.state != "applied" else (start.completed_at or start.created_at) + SEEN_SECONDS
+def next_look(start: EffectRecord, now: float) -> float | None:
+    """When to look again at a start without an instance: at the end of its time, then until its agent can be asked."""
+    return None if start.state != "applied" else max(_unseen_until(start), now + ASK_SECONDS)
+
+
+def _unseen_until(start: EffectRecord) -> float:
+    return (start.completed_at or start.created_at) + SEEN_SECONDS
 
 
 def _forgotten(start: EffectRecord, key: ids.InstanceId, view: JobView, now: float) -> bool:
@@ -97,5 +102,4 @@ def _forgotten(start: EffectRecord, key: ids.InstanceId, view: JobView, now: flo
     stop = view.effects.get(key.stop_key)
     if stop is not None and stop.final:
         return True
-    until = unseen_until(start)
-    return until is not None and now >= until
+    return now >= _unseen_until(start)

@@ -67,7 +67,10 @@ class Step:
         no_place_since: tuple[str, int] | None = None,
         finalizers: tuple[str, ...] | None = None,
     ) -> Decision:
-        """`room` is where it has a place, `unfit` why it has none, `after` the instant of the next look."""
+        """`room` is where it has a place, `unfit` why it has none, `after` the instant of the next look.
+
+        What is withdrawn before anybody tried it is settled by the commit, and nobody else wakes this key then.
+        """
         made = recent(self.status, self.now)
         restarts = self.status.restarts.model_copy(
             update={"at": made, "last_hour": len(made), "ceiling": ceiling(self.job.spec, self.view.pool)}
@@ -75,7 +78,7 @@ class Step:
         told = [ready, _placed(room, unfit), _crashing(self.status, ready)]
         if stalled is not None:
             told.append(condition("Stalled", True, *stalled))
-        instants = [after, made[0] + HOUR + 1 if made else None]
+        instants = [after, made[0] + HOUR + 1 if made else None, self.now if self.cancel else None]
         status = changed(
             self.status,
             observed_generation=self.job.generation,

@@ -9,6 +9,7 @@ from resources.canonical import Document
 from resources.effect import EFFECTS_FINALIZER
 from resources.resource import Resource
 from store import applied, effects, events, ledger, queue, resources
+from store.errors import StoreError
 from store.queue import Claim
 from store.tx import Tx
 
@@ -17,12 +18,27 @@ CONTROLLER = "controller"
 
 
 def commit(tx: Tx, claim: Claim, resource: Resource[Any, Any], decision: Decision) -> None:
-    """Fenced by the claim and by the version that was read.
+    """Fenced by the claim and by the version that was read, by the last statements that it runs.
 
     Raises ClaimLost, Conflict, Short, EffectMismatch; then nothing is stored.
     """
-    queue.hold(tx, claim)
-    resources.check(tx, resource)
+    if resource.deleting:
+        queue.hold(tx, claim)
+    try:
+        stored = _store(tx, resource, decision)
+    except StoreError:
+        resources.check(tx, resource)
+        raise
+    if resources.remove_if_free(tx, stored):
+        return
+    if decision.requeue_after is None:
+        queue.settle(tx, claim)
+    else:
+        queue.requeue(tx, claim, decision.requeue_after)
+
+
+def _store(tx: Tx, resource: Resource[Any, Any], decision: Decision) -> Resource[Any, Any]:
+    """What a decision on an older version runs into is a conflict, whatever it is."""
     for room in decision.rooms:
         ledger.set_room(tx, room.node, room.pool, dict(room.amounts))
     for block in decision.blocks:
@@ -35,24 +51,19 @@ def commit(tx: Tx, claim: Claim, resource: Resource[Any, Any], decision: Decisio
                 ledger.reserve(tx, allocation_)
     for key in decision.cancel:
         effects.unwant(tx, resource.uid, key)
-    for effect in decision.effects:
-        effects.record(tx, resource, effect)
+    wanted = [effects.record(tx, resource, effect) for effect in decision.effects]
     for child in decision.children:
         _child(tx, resource, child)
     for event in decision.events:
         events.add(tx, resource.ref, resource.uid, event)
-    stored = resources.replace_status(tx, resource, decision.status, finalizers=_finalizers(tx, resource, decision))
+    finalizers = _finalizers(tx, resource, decision, opened=any(not effect.final for effect in wanted))
+    stored = resources.replace_status(tx, resource, decision.status, finalizers=finalizers)
     for ref in decision.wake:
         queue.enqueue(tx, ref)
-    if resources.remove_if_free(tx, stored):
-        return
-    if decision.requeue_after is None:
-        queue.settle(tx, claim)
-    else:
-        queue.requeue(tx, claim, decision.requeue_after)
+    return stored
 
 
-def _finalizers(tx: Tx, resource: Resource[Any, Any], decision: Decision) -> tuple[str, ...]:
+def _finalizers(tx: Tx, resource: Resource[Any, Any], decision: Decision, *, opened: bool) -> tuple[str, ...]:
     """What the decision says, and the runtime's own while an effect is open.
 
     None is added once deletion was asked for.
@@ -61,8 +72,10 @@ def _finalizers(tx: Tx, resource: Resource[Any, Any], decision: Decision) -> tup
     kept = tuple(name for name in wanted if name != EFFECTS_FINALIZER)
     if resource.deleting:
         kept = tuple(name for name in kept if name in resource.finalizers)
-    held = EFFECTS_FINALIZER in resource.finalizers or not resource.deleting
-    return (*kept, EFFECTS_FINALIZER) if held and effects.open_of(tx, resource.uid) else kept
+    held = EFFECTS_FINALIZER in resource.finalizers
+    if held and not opened:
+        opened = effects.any_open(tx, resource.uid)
+    return (*kept, EFFECTS_FINALIZER) if opened and (held or not resource.deleting) else kept
 
 
 def _block(tx: Tx, change: Block | Unblock) -> None:

@@ -3,30 +3,45 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import structlog
 
+from controllers.runtime.crew import Crew, Source
 from controllers.runtime.driver import EffectDriver
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
 from resources.effect import Absent, Answer, Applied, EffectRecord, Observation, Rejected, Unknown
 from resources.event import Event
-from store import effects, events, holds, queue, resources
+from store import effects, events, holds, resources
 from store.effects import EffectClaim
-from store.environment import Environment
-from store.errors import ClaimLost
+from store.environment import Environment, Task
+from store.errors import ClaimLost, Failed
 from store.notes import EffectDue
 from store.store import Store, notes_of
 from store.tx import Tx
 
 log = structlog.get_logger("rmctl.effect")
-IDLE_SECONDS = 5.0
 OBSERVE_AGAIN_SECONDS = 5.0
 
 
+@dataclass(frozen=True)
+class Answered:
+    """What became of one attempt, and the write that stores it."""
+
+    claim: EffectClaim
+    receipt: Callable[[Tx], None]
+    outcome: str
+    seconds: float
+
+
 class EffectWorkers:
-    """`workers` calls of one provider at once; a slow provider delays only its own effects."""
+    """`workers` calls of one provider at once; a slow provider delays only its own effects.
+
+    Receipts are written by a task of their own, those that wait together in one commit; a worker does not wait for it.
+    """
 
     def __init__(
         self,
@@ -43,98 +58,106 @@ class EffectWorkers:
         self._fleet = fleet
         self._environment = environment
         self._driver = driver
-        self._workers = workers
         self._started_at = started_at
         self._dry = dry
-        self._ready: deque[EffectClaim] = deque()
-        self._due = environment.signal()
-        self._handed = [environment.signal() for _ in range(workers)]
-        self._idle: deque[int] = deque(range(workers))
+        provider = driver.provider
+        self._crew: Crew[EffectClaim] = Crew(
+            store,
+            environment,
+            provider,
+            Source(self._take, self._next_due, self._soonest),
+            self._work,
+            workers=workers,
+            most=workers,
+        )
+        self._answered: deque[Answered] = deque()
+        self._came = environment.signal()
         self._stopping = False
-        self._tasks: list[Any] = []
+        self._task: Task | None = None
 
     def start(self) -> None:
         if self._dry:
             return
-        mine = self._driver.provider
-        self._store.subscribe(
-            lambda notes: self._due.set() if any(n.provider == mine for n in notes_of(notes, EffectDue)) else None
-        )
-        self._tasks = [
-            self._environment.spawn(f"{mine}-{number}", lambda number=number: self._work(number))  # type: ignore[misc]
-            for number in range(self._workers)
-        ]
-        self._tasks.append(self._environment.spawn(f"{mine}-dispatcher", self._dispatch))
+        self._task = self._environment.spawn(f"{self._driver.provider}-receipts", self._write_receipts)
+        self._crew.start()
 
     def stop(self, timeout: float = 5.0) -> None:
         """Calls that answer in time get their receipt; the rest stays pending and is observed by the next owner."""
+        self._crew.stop(timeout)
         self._stopping = True
-        self._due.set()
-        for signal in self._handed:
-            signal.set()
-        for task in self._tasks:
-            task.join(timeout)
-
-    def _dispatch(self) -> None:
-        while not self._stopping:
-            self._due.clear()
-            wait = IDLE_SECONDS
-            if self._idle:
-                claims, next_due = self._store.write(self._take)
-                for claim in claims:
-                    self._ready.append(claim)
-                    self._handed[self._idle.popleft()].set()
-                if claims and self._idle:
-                    continue
-                if next_due is not None and self._idle:
-                    wait = min(wait, max(next_due - self._environment.now(), 0.0))
-            if wait > 0:
-                self._due.wait(wait)
-
-    def _take(self, tx: Tx) -> tuple[tuple[EffectClaim, ...], float | None]:
-        provider = self._driver.provider
-        if holds.find(tx) is not None:
-            return (), None
-        claims = effects.claim(tx, provider, limit=len(self._idle), token=self._environment.token)
-        return claims, effects.next_due(tx, provider)
-
-    def _work(self, number: int) -> None:
-        mine = self._handed[number]
-        while True:
-            mine.wait()
-            mine.clear()
-            while self._ready and not self._stopping:
-                try:
-                    claim = self._ready.popleft()
-                except IndexError:
-                    break
-                self.run(claim)
-            if self._stopping:
-                return
-            self._idle.append(number)
-            self._due.set()
+        self._came.set()
+        if self._task is not None:
+            self._task.join(timeout)
 
     def run(self, claim: EffectClaim) -> None:
         """One attempt at one effect, and its receipt."""
+        self._store_all([self._answer(claim)])
+
+    def _take(self, tx: Tx, limit: int) -> Sequence[EffectClaim]:
+        if holds.find(tx) is not None:
+            return ()
+        return effects.claim(tx, self._driver.provider, limit=limit, token=self._environment.token)
+
+    def _next_due(self, tx: Tx) -> float | None:
+        """None while effects are held: lifting the hold says that they are due."""
+        return None if holds.find(tx) is not None else effects.next_due(tx, self._driver.provider)
+
+    def _soonest(self, notes: Sequence[object]) -> float | None:
+        mine = self._driver.provider
+        return min((note.at for note in notes_of(notes, EffectDue) if note.provider == mine), default=None)
+
+    def _work(self) -> None:
+        while claims := self._crew.pop(1):
+            self._answered.append(self._answer(claims[0]))
+            self._came.set()
+
+    def _write_receipts(self) -> None:
+        stopping = False
+        while not stopping:
+            self._came.wait()
+            self._came.clear()
+            stopping = self._stopping
+            while answered := self._come():
+                self._store_all(answered)
+
+    def _come(self) -> list[Answered]:
+        return [self._answered.popleft() for _ in range(len(self._answered))]
+
+    def _store_all(self, answered: list[Answered]) -> None:
+        failed: Failed | None = None
+        for one, stored in zip(answered, self._store.write_all([one.receipt for one in answered]), strict=True):
+            record = one.claim.record
+            if isinstance(stored.error, ClaimLost):
+                continue
+            if isinstance(stored.error, Failed) and not self._stopping:
+                self._answered.append(one)
+                failed = stored.error
+                continue
+            if stored.error is not None:
+                log.error("receipt failed", effect=record.id, error=str(stored.error))
+                continue
+            log.info(
+                "effect",
+                kind=record.kind,
+                effect=record.id,
+                owner=str(record.owner),
+                attempts=record.attempts,
+                outcome=one.outcome,
+                seconds=one.seconds,
+            )
+        if failed is not None:
+            self._crew.patience.rest(failed)
+
+    def _answer(self, claim: EffectClaim) -> Answered:
         began = self._environment.monotonic()
         try:
             answer, recovered = self._attempt(claim)
-            self._store.write(lambda tx: self._receipt(tx, claim, answer, recovered=recovered))
-        except ClaimLost:
-            return
         except ObserveFailed as failed:
-            text = str(failed)
-            self._store.write(lambda tx: self._unobserved(tx, claim, text))
-            return
-        log.info(
-            "effect",
-            kind=claim.record.kind,
-            effect=claim.record.id,
-            owner=str(claim.record.owner),
-            attempts=claim.record.attempts,
-            outcome=type(answer).__name__.lower(),
-            seconds=round(self._environment.monotonic() - began, 6),
-        )
+            receipt, outcome = partial(self._unobserved, claim=claim, error=str(failed)), "unobserved"
+        else:
+            receipt = partial(self._receipt, claim=claim, answer=answer, recovered=recovered)
+            outcome = type(answer).__name__.lower()
+        return Answered(claim, receipt, outcome, round(self._environment.monotonic() - began, 6))
 
     def _attempt(self, claim: EffectClaim) -> tuple[Answer, bool]:
         """The answer, and whether it was found rather than made. An effect tried before is observed first."""
@@ -164,18 +187,17 @@ class EffectWorkers:
             owner = resources.by_uid(tx, effect.uid)
         return owner is None or owner.deleting
 
-    def _receipt(self, tx: Tx, claim: EffectClaim, answer: Answer, *, recovered: bool) -> None:
+    def _receipt(self, tx: Tx, *, claim: EffectClaim, answer: Answer, recovered: bool) -> None:
         stored = effects.answer(tx, claim, answer)
         event = _event(stored, recovered=recovered)
         if event is not None:
             events.add(tx, stored.owner, stored.uid, event)
-        owner = resources.find(tx, stored.owner)
-        if owner is not None and owner.uid == stored.uid:
-            queue.enqueue(tx, owner.ref)
-            if stored.final:
+        if resources.wake(tx, stored.uid) and stored.final:
+            owner = resources.by_uid(tx, stored.uid)
+            if owner is not None:
                 resources.remove_if_free(tx, owner)
 
-    def _unobserved(self, tx: Tx, claim: EffectClaim, error: str) -> None:
+    def _unobserved(self, tx: Tx, *, claim: EffectClaim, error: str) -> None:
         effects.let_go(tx, claim, OBSERVE_AGAIN_SECONDS)
         event = Event("EffectObserveFailed", f"{claim.record.kind} {claim.record.key}: {error}", "Warning")
         events.add(tx, claim.record.owner, claim.record.uid, event)

@@ -12,7 +12,7 @@ from resources.allocation import Allocation
 from resources.facts import NodeFacts
 from resources.job import Job
 from resources.node import Node
-from resources.pool import Pool
+from resources.pool import Pool, PoolSpec
 from store import ledger, nodes, resources
 from store.notes import BlocksChanged, Gone, NodeReported, Released, Reserved, RoomSet, Written
 from store.store import Store
@@ -33,6 +33,7 @@ class Fleet:
         self._rooms: dict[str, dict[str, tuple[int, int]]] = {}
         self._facts: dict[str, NodeFacts] = {}
         self._blocks: dict[str, tuple[str, ...]] = {}
+        self._pools: dict[str, PoolSpec] = {}
         self._tiers: dict[str, dict[str, str]] = {}
         self._gains: dict[str, int] = {}
         self._waiting: dict[str, dict[str, Job]] = {}
@@ -126,10 +127,14 @@ class Fleet:
                     self._show(facts.node)
                 case _:
                     pass
+        self.gained -= {pool for pool in self.gained if not self._waiting.get(pool)}
 
     def _pool(self, pool: Pool) -> None:
-        self._tiers[pool.name] = {tier.name: tier.kind for tier in pool.spec.tiers}
-        self._gain(pool.name)
+        """A pool's own gauges are no gain of room."""
+        if self._pools.get(pool.name) != pool.spec:
+            self._pools[pool.name] = pool.spec
+            self._tiers[pool.name] = {tier.name: tier.kind for tier in pool.spec.tiers}
+            self._gain(pool.name)
 
     def _job(self, job: Job) -> None:
         for waiting in self._waiting.values():
@@ -147,6 +152,8 @@ class Fleet:
                 self._blocks.pop(gone.name, None)
                 self.view.remove_node(gone.name)
                 self.touched.add(("pool", gone.spec.pool))
+            case Pool():
+                self._pools.pop(gone.name, None)
             case Job():
                 self._waiting.get(gone.spec.pool, {}).pop(gone.uid, None)
                 self.touched.add(("pool", gone.spec.pool))

@@ -1,10 +1,9 @@
-"""Passes: claim, observe, decide, commit; one dispatcher hands keys to the workers."""
+"""Passes: observe, decide, commit; those of one worker that are ready together share a commit."""
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Mapping
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,6 +14,7 @@ from controllers.runtime import pausing
 from controllers.runtime.backoff import backoff
 from controllers.runtime.commit import commit
 from controllers.runtime.controller import Controller
+from controllers.runtime.crew import Crew, Source
 from controllers.runtime.decision import Decision, Facts
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
@@ -22,7 +22,7 @@ from resources.event import Event
 from resources.resource import Resource
 from store import events, queue, resources
 from store.environment import Environment
-from store.errors import ClaimLost, Conflict, Short
+from store.errors import ClaimLost, Conflict, Failed, Short
 from store.notes import Woken
 from store.queue import Claim
 from store.store import Store, notes_of
@@ -31,8 +31,16 @@ from store.tx import Tx
 log = structlog.get_logger("rmctl.pass")
 ATTEMPTS = 3
 """Lost races in one pass before its key waits."""
-IDLE_SECONDS = 5.0
-"""Polling is the truth: the queue is looked at this often though nothing woke the dispatcher."""
+TOGETHER = 16
+"""Passes of one worker that share a commit."""
+SLOW_SECONDS = 0.005
+"""Of a worker's passes: from then on another worker helps with what is ready."""
+
+Write = Callable[[Tx], None]
+Pass = Generator[Write, None, None]
+"""Gives its writes one after the other; it goes on after COMMIT, or with the error that was raised."""
+Steps = Generator[Write, None, str]
+"""Part of a pass; ends with its outcome."""
 
 
 class RoomGained(Exception):
@@ -40,7 +48,7 @@ class RoomGained(Exception):
 
 
 class Passes:
-    """`workers` passes run at once; every key is in at most one of them."""
+    """`workers` run at once, each up to `together` passes; every key is in at most one of them."""
 
     def __init__(
         self,
@@ -50,99 +58,91 @@ class Passes:
         controllers: Mapping[str, Controller[Any, Any]],
         *,
         workers: int = 8,
+        together: int = TOGETHER,
         started_at: float,
     ) -> None:
         self._store = store
         self._fleet = fleet
         self._environment = environment
         self._controllers = controllers
-        self._workers = workers
+        self._together = together
         self._started_at = started_at
-        self._free = workers
-        self._ready: deque[Claim] = deque()
-        self._due = environment.signal()
-        self._handed = [environment.signal() for _ in range(workers)]
-        self._idle: deque[int] = deque(range(workers))
-        self._stopping = False
-        self._tasks: list[Any] = []
+        self._crew: Crew[Claim] = Crew(
+            store,
+            environment,
+            "pass",
+            Source(self._take, queue.next_due, _soonest),
+            self._work,
+            workers=workers,
+            most=workers * together,
+        )
         self.ran = 0
 
     def start(self) -> None:
-        self._store.subscribe(lambda notes: self._due.set() if next(notes_of(notes, Woken), None) else None)
-        self._tasks = [
-            self._environment.spawn(f"pass-{number}", lambda number=number: self._work(number))  # type: ignore[misc]
-            for number in range(self._workers)
-        ]
-        self._tasks.append(self._environment.spawn("dispatcher", self._dispatch))
+        self._crew.start()
 
     def stop(self, timeout: float = 5.0) -> None:
         """No more claims; passes under way get `timeout` seconds each, and what was not begun is released."""
-        self._stopping = True
-        self._due.set()
-        for signal in self._handed:
-            signal.set()
-        for task in self._tasks:
-            task.join(timeout)
+        left = self._crew.stop(timeout)
+        self._store.write_all([partial(queue.release, claim=claim) for claim in left])
 
-    def _dispatch(self) -> None:
-        while not self._stopping:
-            self._due.clear()
-            wait = IDLE_SECONDS
-            if self._idle:
-                claims, next_due = self._store.write(self._take)
-                for claim in claims:
-                    self._ready.append(claim)
-                    self._handed[self._idle.popleft()].set()
-                if claims and self._idle:
-                    continue
-                if next_due is not None and self._idle:
-                    wait = min(wait, max(next_due - self._environment.now(), 0.0))
-            if wait > 0:
-                self._due.wait(wait)
+    def run(self, claim: Claim) -> None:
+        """One pass over a claimed key, whatever becomes of it."""
+        self._carry_out(self._decided([claim]))
 
-    def _take(self, tx: Tx) -> tuple[tuple[Claim, ...], float | None]:
-        claims = queue.claim(tx, limit=len(self._idle), token=self._environment.token, backoff=self._backoff)
-        return claims, queue.next_due(tx)
+    def _take(self, tx: Tx, limit: int) -> Sequence[Claim]:
+        return queue.claim(tx, limit=limit, token=self._environment.token, backoff=self._backoff)
 
     def _backoff(self, errors: int) -> float:
         return backoff(errors, self._environment.random())
 
-    def _work(self, number: int) -> None:
-        mine = self._handed[number]
-        while True:
-            mine.wait()
-            mine.clear()
-            while self._ready:
-                try:
-                    claim = self._ready.popleft()
-                except IndexError:
+    def _work(self) -> None:
+        while claims := self._crew.pop(self._together):
+            self._carry_out(self._decided(claims))
+
+    def _decided(self, claims: Sequence[Claim]) -> list[tuple[Pass, Write]]:
+        """Decide on claimed keys, all in one snapshot; the commits are left to `_carry_out`.
+
+        The snapshot is opened after the claims were made, so it shows whatever woke their keys.
+        """
+        began = self._environment.monotonic()
+        begun: list[tuple[Pass, Write]] = []
+        with self._store.read() as tx:
+            for number, claim in enumerate(claims, 1):
+                one = self._pass(claim, tx)
+                begun.append((one, next(one)))
+                if self._environment.monotonic() - began > SLOW_SECONDS:
+                    self._crew.put_back(claims[number:])
                     break
-                if self._stopping:
-                    self._release(claim)
-                else:
-                    self.run(claim)
-            if self._stopping:
-                return
-            self._idle.append(number)
-            self._due.set()
+        return begun
 
-    def _release(self, claim: Claim) -> None:
-        with suppress(ClaimLost):
-            self._store.write(lambda tx: queue.release(tx, claim))
+    def _carry_out(self, begun: list[tuple[Pass, Write]]) -> None:
+        """One commit for all, and more for those that another one cut across."""
+        while begun:
+            answers = self._store.write_all([write for _, write in begun])
+            failed = next((a.error for a in answers if isinstance(a.error, Failed)), None)
+            if failed is not None:
+                self._crew.patience.rest(failed)
+            again = []
+            for (one, _), answer in zip(begun, answers, strict=True):
+                try:
+                    again.append((one, one.send(None) if answer.error is None else one.throw(answer.error)))
+                except StopIteration:
+                    continue
+            begun = again
 
-    def run(self, claim: Claim) -> None:
-        """One pass over a claimed key, whatever becomes of it."""
+    def _pass(self, claim: Claim, tx: Tx) -> Pass:
         began = self._environment.monotonic()
         self.ran += 1
         try:
-            outcome = self._reconcile(claim)
+            outcome = yield from self._reconcile(claim, tx)
         except ClaimLost:
             outcome = "claim lost"
         except Conflict as conflict:
-            outcome = self._rerun(claim, conflict)
+            outcome = yield from self._rerun(claim, conflict)
         except Exception as error:  # a controller's fault costs its own key a backoff, never the server
             log.exception("pass failed", kind=claim.ref.kind, name=claim.ref.name)
-            outcome = self._fail(claim, error)
+            outcome = yield from self._fail(claim, error)
         log.debug(
             "pass",
             kind=claim.ref.kind,
@@ -152,19 +152,20 @@ class Passes:
             seconds=round(self._environment.monotonic() - began, 6),
         )
 
-    def _reconcile(self, claim: Claim) -> str:
+    def _reconcile(self, claim: Claim, tx: Tx) -> Steps:
         controller = self._controllers.get(claim.ref.kind)
         excluded: dict[str, str] = {}
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
+            snapshot = nullcontext(tx) if attempt == 0 else self._store.read()
             planning = self._fleet.planning() if controller is not None and controller.places else nullcontext()
-            with planning:
-                resource, decision = self._decide(claim, controller, excluded)
+            with snapshot as reading, planning:
+                resource, decision = self._decide(claim, controller, excluded, reading)
                 assumed = self._fleet.assume(decision) if decision is not None else ()
             if resource is None or decision is None:
-                self._store.write(lambda tx: queue.settle(tx, claim))
+                yield partial(queue.settle, claim=claim)
                 return "gone" if resource is None else "no controller"
             try:
-                self._store.write(partial(self._commit, claim=claim, resource=resource, decision=decision))
+                yield partial(self._commit, claim=claim, resource=resource, decision=decision)
             except Short as short:
                 self._fleet.withdraw(assumed)
                 excluded[short.node] = short.reason
@@ -175,21 +176,20 @@ class Passes:
                 raise
             else:
                 return "settled" if decision.requeue_after is None else "requeued"
-        self._store.write(lambda tx: queue.requeue(tx, claim, 0.0))
+        yield partial(queue.requeue, claim=claim, delay=0.0)
         return "lost races"
 
     def _decide(
-        self, claim: Claim, controller: Controller[Any, Any] | None, excluded: Mapping[str, str]
+        self, claim: Claim, controller: Controller[Any, Any] | None, excluded: Mapping[str, str], tx: Tx
     ) -> tuple[Resource[Any, Any] | None, Decision | None]:
-        with self._store.read() as tx:
-            resource = resources.find(tx, claim.ref)
-            if resource is None or controller is None:
-                return resource, None
-            paused = pausing.held(tx, resource)
-            if paused is not None:
-                return resource, paused
-            view = controller.observe(resource, SnapshotReader(tx, self._fleet, self._started_at))
-            released = pausing.released(tx, resource)
+        resource = resources.find(tx, claim.ref)
+        if resource is None or controller is None:
+            return resource, None
+        paused = pausing.held(tx, resource)
+        if paused is not None:
+            return resource, paused
+        view = controller.observe(resource, SnapshotReader(tx, self._fleet, self._started_at))
+        released = pausing.released(tx, resource)
         seed = self._environment.random().getrandbits(32)
         facts = Facts(now=self._environment.now(), seed=seed, excluded=dict(excluded))
         decision = controller.decide(resource, view, facts)
@@ -202,28 +202,37 @@ class Passes:
                 raise RoomGained
         commit(tx, claim, resource, decision)
 
-    def _rerun(self, claim: Claim, conflict: Conflict) -> str:
+    def _rerun(self, claim: Claim, conflict: Conflict) -> Steps:
         def rerun(tx: Tx) -> None:
             queue.rerun(tx, claim, self._backoff(claim.errors + 1))
             if claim.conflicts >= queue.RERUNS:
                 _tell(tx, claim, Event("ReconcileConflict", str(conflict), "Warning"))
 
-        try:
-            self._store.write(rerun)
-        except ClaimLost:
-            return "claim lost"
-        return "conflict"
+        return (yield from self._told(rerun, "conflict"))
 
-    def _fail(self, claim: Claim, error: Exception) -> str:
+    def _fail(self, claim: Claim, error: Exception) -> Steps:
         def fail(tx: Tx) -> None:
             queue.fail(tx, claim, self._backoff(claim.errors + 1))
             _tell(tx, claim, Event("ReconcileFailed", f"{type(error).__name__}: {error}"[:1024], "Warning"))
 
-        try:
-            self._store.write(fail)
-        except ClaimLost:
-            return "claim lost"
-        return "failed"
+        return (yield from self._told(fail, "failed"))
+
+    def _told(self, write: Write, outcome: str) -> Steps:
+        """Until the store takes it: a key whose claim only runs out is late by the whole lease."""
+        while True:
+            try:
+                yield write
+            except ClaimLost:
+                return "claim lost"
+            except Failed:
+                if self._crew.patience.over:
+                    return "untold"
+            else:
+                return outcome
+
+
+def _soonest(notes: Sequence[object]) -> float | None:
+    return min((note.at for note in notes_of(notes, Woken)), default=None)
 
 
 def _tell(tx: Tx, claim: Claim, event: Event) -> None:

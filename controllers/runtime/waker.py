@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
+
 from controllers.runtime.fleet import Fleet
+from controllers.runtime.patience import Patience
 from resources.reference import Ref
 from store import queue, resources
 from store.environment import Environment
+from store.errors import Failed
 from store.store import Store
 from store.tx import Tx
 
@@ -16,39 +21,61 @@ GAUGE_SECONDS = 0.5
 
 
 class Waker:
-    """One task; whatever it misses over a crash, the jobs' own ticks make good."""
+    """One task; whatever it misses over a crash, the jobs' own ticks and the next start make good.
+
+    Pending jobs are woken at once, gauges together and late: each batch of claims would else cost a wake of its own.
+    """
 
     def __init__(self, store: Store, fleet: Fleet, environment: Environment) -> None:
         self._store = store
+        self._patience = Patience(store, environment)
         self._fleet = fleet
         self._environment = environment
         self._work = environment.signal()
+        self._gauges_at: float | None = None
         self._stopping = False
 
     def start(self) -> None:
         self._store.subscribe(lambda _notes: self._look())
         self._task = self._environment.spawn("waker", self._run)
+        self._work.set()
 
     def stop(self) -> None:
         self._stopping = True
+        self._patience.stop()
         self._work.set()
         self._task.join(5.0)
 
     def _look(self) -> None:
-        if self._fleet.gained or self._fleet.touched:
+        if self._fleet.gained or (self._fleet.touched and self._gauges_at is None):
             self._work.set()
 
     def _run(self) -> None:
         while not self._stopping:
-            self._work.wait()
+            self._work.wait(self._until_gauges())
             self._work.clear()
             with self._store.publishing:
-                gained, touched = set(self._fleet.gained), set(self._fleet.touched)
+                jobs = [ref for pool in sorted(self._fleet.gained) for ref in self._first(pool)]
                 self._fleet.gained.clear()
-                self._fleet.touched.clear()
-                jobs = [ref for pool in sorted(gained) for ref in self._first(pool)]
-            if jobs or touched:
-                self._wake(jobs, sorted(touched))
+                gauges = self._moved()
+            if jobs or gauges:
+                with suppress(Failed):
+                    self._patience.write(partial(_enqueue, jobs=jobs, gauges=gauges))
+
+    def _until_gauges(self) -> float | None:
+        return None if self._gauges_at is None else max(self._gauges_at - self._environment.monotonic(), 0.0)
+
+    def _moved(self) -> list[tuple[str, str]]:
+        """What moved, once it is late enough to tell."""
+        now = self._environment.monotonic()
+        if self._gauges_at is None or now < self._gauges_at:
+            if self._fleet.touched and self._gauges_at is None:
+                self._gauges_at = now + GAUGE_SECONDS
+            return []
+        moved = sorted(self._fleet.touched)
+        self._fleet.touched.clear()
+        self._gauges_at = None
+        return moved
 
     def _first(self, pool: str) -> list[Ref]:
         """By priority, then age, and always the one that has waited longest."""
@@ -58,14 +85,11 @@ class Waker:
         oldest = min(waiting, key=lambda job: job.status.waiting_since or job.created_at)
         return list(dict.fromkeys([oldest.ref, *(job.ref for job in waiting[:MOST_WOKEN])]))
 
-    def _wake(self, jobs: list[Ref], touched: list[tuple[str, str]]) -> None:
-        self._store.write(lambda tx: _enqueue(tx, jobs, touched))
 
-
-def _enqueue(tx: Tx, jobs: list[Ref], touched: list[tuple[str, str]]) -> None:
+def _enqueue(tx: Tx, jobs: list[Ref], gauges: list[tuple[str, str]]) -> None:
     for ref in jobs:
         queue.enqueue(tx, ref)
-    for kind, name in touched:
+    for kind, name in gauges:
         ref = Ref(kind, name)
         if resources.stands(tx, ref):
-            queue.enqueue(tx, ref, tx.now + GAUGE_SECONDS)
+            queue.enqueue(tx, ref)

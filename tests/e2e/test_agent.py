@@ -16,7 +16,7 @@ import pytest
 from resources.effect import Applied, Rejected
 from resources.reference import Ref
 from store import nodes, resources
-from tests.agent_world import World, a_world, alive, attempt, gone
+from tests.agent_world import World, a_world, alive, attempt, gone, once_there
 
 pytestmark = pytest.mark.anyio
 
@@ -110,8 +110,8 @@ async def test_an_agent_that_is_told_to_end_leaves_its_jobs_alone(world: World):
 async def test_a_stop_ends_the_job_and_all_that_it_left_behind(world: World):
     """A grandchild in a session of its own, with an empty environment."""
     await world.agent()
-    script = "(setsid env -i sleep 1000 & echo $! > stray); sleep 1000"
-    job = world.job(command=["sh", "-c", script])
+    script = "(setsid env -i sleep 1000 & echo $! > new; mv new stray); sleep 1000"
+    job = world.job(command=["sh", "-c", script], readiness=once_there("stray"))
     await world.send(job)
     await world.state(job, "ready")
     stray = int((world.work(job) / "stray").read_text())
@@ -123,7 +123,8 @@ async def test_a_stop_ends_the_job_and_all_that_it_left_behind(world: World):
 
 async def test_a_job_that_ignores_the_stop_is_killed_when_its_grace_is_over(world: World):
     await world.agent()
-    job = world.job(command=["sh", "-c", "trap '' TERM; touch deaf; while :; do sleep 0.1; done"], stopGraceSeconds=0.5)
+    script = "trap '' TERM; touch deaf; while :; do sleep 0.1; done"
+    job = world.job(command=["sh", "-c", script], stopGraceSeconds=0.5, readiness=once_there("deaf"))
     await world.send(job)
     await world.state(job, "ready")
     await world.stop(job)
@@ -140,7 +141,8 @@ async def test_children_that_outlive_the_main_process_are_ended_with_it(world: W
 
 async def test_a_job_without_its_shim_is_ended_and_told(world: World):
     await world.agent()
-    job = world.job(command=["sh", "-c", "sleep 1000 & echo $! > child; wait"])
+    script = "sleep 1000 & echo $! > new; mv new child; wait"
+    job = world.job(command=["sh", "-c", script], readiness=once_there("child"))
     await world.send(job)
     running = await world.state(job, "ready")
     os.kill(world.shim(job), signal.SIGKILL)
@@ -152,8 +154,9 @@ async def test_a_job_without_its_shim_is_ended_and_told(world: World):
 async def test_a_command_that_comes_twice_is_carried_out_once(world: World):
     """Also after the agent was killed; with another content it is refused."""
     agent = await world.agent()
-    job = world.job(command=["sh", "-c", "echo start >> starts; sleep 1000"])
+    job = world.job(command=["sh", "-c", "echo start >> starts; sleep 1000"], readiness=once_there("starts"))
     first = await world.send(job)
+    await world.state(job, "ready")
     assert await world.send(job) == first
     await agent.kill()
     await world.agent()

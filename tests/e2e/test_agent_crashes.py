@@ -10,10 +10,11 @@ import pytest
 
 from resources.effect import Applied, Unknown
 from store import nodes
-from tests.agent_world import World, a_world, alive, gone
+from tests.agent_world import World, a_world, alive, gone, once_there
 
 pytestmark = pytest.mark.anyio
 
+COUNTED = ["sh", "-c", "echo $$ >> starts; exec sleep 1000"]
 BEFORE_THE_SHIM = """
 import os, agent.launch
 agent.launch._spawn = lambda folder, keep: os.kill(os.getpid(), 9)
@@ -44,7 +45,7 @@ async def test_an_agent_killed_in_the_middle_of_a_start_starts_the_job_once(tmp_
     """The answer was unknown; asked again, the next agent finds the job or starts it, and there is one of it."""
     async with a_world(tmp_path) as world:
         first = await world.agent(first=crash)
-        job = world.job(command=["sh", "-c", "echo $$ >> starts; exec sleep 1000"])
+        job = world.job(command=COUNTED, readiness=once_there("starts"))
         assert isinstance(await world.send(job), Unknown)
         assert await first.ended() == -signal.SIGKILL
         await world.agent()
@@ -110,9 +111,9 @@ agent.launch._heard = lambda *given: (os.kill(os.getpid(), 15), heard(*given))[1
 """
     async with a_world(tmp_path) as world:
         first = await world.agent(first=told)
-        job = world.job(command=["sh", "-c", "echo $$ >> starts; exec sleep 1000"])
+        job = world.job(command=COUNTED, readiness=once_there("starts"))
         await world.send(job)
         assert await first.ended() == 0
         await world.agent()
-        running = await world.state(job, "running", "ready")
+        running = await world.state(job, "ready")
         assert (world.work(job) / "starts").read_text().split() == [str(running.pid)]

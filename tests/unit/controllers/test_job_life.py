@@ -85,6 +85,7 @@ def test_nowhere_to_go_is_told_in_the_placers_words() -> None:
     assert (decision.requeue_after, decision.no_place_since) == (30, ("local", 0))
 
 
+@pytest.mark.req("FA53")
 def test_every_plan_that_found_nothing_is_counted_once() -> None:
     on = stage(requirements={"requiredCapacity": 6})
     on.run()
@@ -201,7 +202,7 @@ def test_a_start_that_nobody_has_seen_is_withdrawn_by_a_change() -> None:
     on.run()
     on.spec(command=["other"])
     decision = on.run()
-    assert (decision.cancel, decision.effects) == (("start/1/1",), ())
+    assert (decision.cancel, decision.effects, decision.requeue_after) == (("start/1/1",), (), 0)
     decision = on.run()
     assert [e.key for e in decision.effects] == ["start/2/1"]
     assert [e.type for e in decision.events] == ["PlacementDecision"]
@@ -227,8 +228,8 @@ def test_a_start_that_its_agent_forgot_is_a_failure_once_the_agent_is_there_to_b
     on = stage()
     on.run()
     on.answer("start/1/1", "applied").after(61)
-    on.state("node-a", connected=False).settle()
-    assert on.job.status.attempt == 1
+    decision = on.state("node-a", connected=False).settle()
+    assert (on.job.status.attempt, decision.requeue_after) == (1, 5)
     on.state("node-a", connected=True).run()
     assert (on.job.status.attempt, on.job.status.phase) == (2, "backoff")
 
@@ -244,6 +245,18 @@ def test_deleting_stops_waits_and_lets_go() -> None:
     decision = on.run()
     assert (decision.claims, decision.finalizers, on.gone) == ((Release("u-1.1.1"),), (), True)
     assert [e.type for e in decision.events] == ["JobDeleted"]
+
+
+def test_deleting_looks_again_until_an_agent_can_be_asked() -> None:
+    on = stage()
+    on.run()
+    on.answer("start/1/1", "applied")
+    on.job = replace(on.job, deletion_timestamp=on.now)
+    on.run()
+    on.state("node-a", connected=False).answer("stop/1/1", "applied").after(90)
+    assert on.settle().requeue_after == 5
+    on.state("node-a", connected=True).run()
+    assert on.gone
 
 
 def test_deleting_a_job_that_never_ran_is_one_pass() -> None:

@@ -275,6 +275,7 @@ def test_children_keep_what_others_set_and_lose_what_is_no_longer_applied(world)
 
     documents = []
     for _ in range(3):
+        world.store.write(lambda tx: queue.remove(tx, child))
         world.store.write(lambda tx: queue.enqueue(tx, POOL))
         run(world)
         documents.append(document())

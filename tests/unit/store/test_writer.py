@@ -90,7 +90,7 @@ def test_when_the_transaction_is_gone_every_survivor_runs_again_before_it_is_ans
 @pytest.mark.req("B113")
 def test_a_full_disk_is_named_and_heals(store: Store) -> None:
     pages = store.write(lambda tx: tx.execute(text("PRAGMA page_count")).scalar_one())
-    connection = store.writer._connection.connection.dbapi_connection
+    connection = store.writer._held.driver
     connection.execute(f"PRAGMA max_page_count={pages}")
     fill = lambda tx: tx.write(text("INSERT INTO meta VALUES ('big', :b)"), {"b": "x" * 1_000_000})
     with pytest.raises(Full, match="disk full"):
