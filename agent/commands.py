@@ -10,6 +10,7 @@ from anyio import to_thread
 
 from agent.endings import STOPPED
 from agent.errors import CANCELLED, OTHER_FINGERPRINT, UNSUPPORTED, Refusal
+from agent.execution import execute
 from agent.journal import Journal
 from agent.order import SAFE_ID, from_wire
 from agent.outcome import Applied, Deferred, Outcome, Rejected
@@ -36,7 +37,12 @@ class Commands:
             await self._idle.wait()
 
     async def carry_out(self, command: wire.Command) -> wire.Result:
-        """Commands about one instance are carried out one after the other, in the order in which they came."""
+        """Commands about one instance are carried out one after the other, in the order in which they came.
+
+        An Exec changes nothing that is told of: it waits for none of them, and none for it.
+        """
+        if command.WhichOneof("action") == "exec":
+            return await self._execute(command)
         if not self._open:
             self._idle = anyio.Event()
         self._open += 1
@@ -90,6 +96,14 @@ class Commands:
                 return Applied()
             case other:
                 return Rejected(UNSUPPORTED, f"this agent does not know the command {other or 'that was sent'}")
+
+    async def _execute(self, command: wire.Command) -> wire.Result:
+        life = self._supervisor.find(command.exec.instance_id)
+        if life is None or not life.facts.alive or not command.exec.argv:
+            return _result(command.effect_id, Rejected(UNSUPPORTED, "no such instance runs here"))
+        result = _result(command.effect_id, Applied())
+        result.executed.CopyFrom(await execute(life, command.exec))
+        return result
 
     async def _start(self, start: wire.Start) -> Outcome:
         if start.defer_start:

@@ -11,13 +11,14 @@ import structlog
 from anyio import CancelScope, to_thread
 from anyio.abc import TaskGroup
 
-from agent import environment, ports, workfolder
+from agent import environment, masking, ports, workfolder
 from agent.adoption import first_facts, look
 from agent.endings import SUPERSEDED
 from agent.errors import NO_CAPACITY, NO_RUNTIME, PORT_TAKEN, InvalidSpec, Refusal
 from agent.folder import Folder
 from agent.launch import Launched, NotLaunched, launch
 from agent.life import Life
+from agent.masking import Mask
 from agent.order import Order, folder_name
 from agent.outcome import Applied, Deferred, Outcome, Rejected
 from agent.probes import Surroundings
@@ -48,6 +49,7 @@ class Supervisor:
         self._instances = data / "instances"
         self._jobs = data / "jobs"
         self.fence = data / "fence"
+        self._key = masking.own_key(data)
         self._node = node
         self._address = address
         self._room = room
@@ -85,7 +87,8 @@ class Supervisor:
             log.info("a start that never happened is cleared away", instance=folder.path.name)
             await to_thread.run_sync(folder.remove)
             return
-        life = self._life(found.order, folder, found.facts, self._environment(found.order, {}, folder))
+        mask = masking.recalled(folder.path, found.facts.pid if found.facts.alive else None, self._key)
+        life = self._life(found.order, folder, found.facts, self._environment(found.order, {}, folder), mask)
         self._lives[found.order.instance] = life
         if found.facts.alive:
             log.info("adopted", instance=found.order.instance, job=found.order.job, pid=found.facts.pid)
@@ -107,10 +110,10 @@ class Supervisor:
             env = self._admit(order, secrets, folder)
         except Refusal as refusal:
             return Rejected(refusal.code, refusal.detail)
-        life = self._life(order, folder, first_facts(order, self._node), env)
+        life = self._life(order, folder, first_facts(order, self._node), env, Mask(secrets.values()))
         self._lives[order.instance] = life
         with CancelScope(shield=True):  # an agent that ends lets a start that has begun come to its end
-            outcome = await self._launched(life, env)
+            outcome = await self._launched(life, env, secrets)
             if isinstance(outcome, Applied):
                 await life.change(state="running")
                 self._watch(life)
@@ -172,19 +175,20 @@ class Supervisor:
                 raise Refusal(PORT_TAKEN, f"{port} is declared by {claimed[port]}")
         return env
 
-    async def _launched(self, life: Life, env: dict[str, str]) -> Outcome:
+    async def _launched(self, life: Life, env: dict[str, str], secrets: Mapping[str, str]) -> Outcome:
         try:
-            return await self._launch(life, env)
+            return await self._launch(life, env, secrets)
         except InvalidSpec as refusal:
             return Rejected(refusal.code, refusal.detail)
         except OSError as error:
             return Deferred(f"{error.strerror or error}", RETRY_SECONDS)
 
-    async def _launch(self, life: Life, env: dict[str, str]) -> Outcome:
+    async def _launch(self, life: Life, env: dict[str, str], secrets: Mapping[str, str]) -> Outcome:
         order, folder = life.order, life.folder
         cwd = await to_thread.run_sync(workfolder.open_folder, self._jobs, order.folder_name, order.working_dir)
         try:
             await to_thread.run_sync(folder.create, order.to_document())
+            await to_thread.run_sync(masking.remember, folder.path, secrets, self._key)
             problem = await to_thread.run_sync(ports.taken, order.ports, self._address)
             if problem is not None:
                 return Rejected(PORT_TAKEN, problem)
@@ -209,10 +213,10 @@ class Supervisor:
         socket = str(folder.path / "job.sock")
         return environment.build(order, secrets, os.environ, address=self._address, socket=socket)
 
-    def _life(self, order: Order, folder: Folder, facts: Instance, env: Mapping[str, str]) -> Life:
+    def _life(self, order: Order, folder: Folder, facts: Instance, env: Mapping[str, str], mask: Mask) -> Life:
         tcp = next((int(port.partition("/")[0]) for port in order.ports if port.endswith("/tcp")), 0)
         around = Surroundings(self._jobs / order.folder_name, env, self._address, tcp)
-        return Life(order, folder, facts, around, self._report)
+        return Life(order, folder, facts, around, self._report, mask=mask)
 
     def _watch(self, life: Life) -> None:
         assert self._tasks is not None, "open() comes first"

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from api.agent_wire import Hello
+from api.agent_wire import Hello, an_end_of
+from controllers.providers.agent_commands import StopJob
 from placement.request import CAPABILITY_PREFIX
 from resources.facts import Instance, LogTail, NodeFacts
 from resources.job import Job
@@ -15,7 +16,7 @@ from resources.node import Node, NodeSpec, NodeStatus
 from resources.pool import Pool
 from resources.reference import Ref
 from resources.resource import Resource
-from store import credentials, effects, ledger, nodes, queue, resources
+from store import credentials, effects, holds, ledger, nodes, queue, resources
 from store.notes import Written
 from store.store import Store, notes_of
 from store.tx import Tx
@@ -31,11 +32,15 @@ RANK = {state: rank for rank, state in enumerate(("prepared", "starting", "runni
 
 @dataclass(frozen=True)
 class Welcomed:
-    """`credential` is one made here for an agent that brought none; `superseded` instances are to be ended."""
+    """`credential` is one made here for an agent that brought none; `superseded` instances are to be ended.
+
+    `strays` would be, if effects were not held.
+    """
 
     fence_seconds: float
     superseded: tuple[str, ...] = ()
     credential: str = ""
+    strays: tuple[Instance, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -58,21 +63,31 @@ class AgentFacts:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._quiet: set[str] = set()
+        self._strays: dict[str, tuple[Instance, ...]] = {}
         store.subscribe(self._follow)
         with store.read() as tx:
             for node in resources.list_all(tx, "node"):
                 self._note(node)
 
     def hello(self, hello: Hello) -> Welcomed | NotKnown | NotAllowed:
-        return self._store.write(lambda tx: _hello(tx, hello, secrets.token_urlsafe(32)))
+        answer = self._store.write(lambda tx: _hello(tx, hello, secrets.token_urlsafe(32)))
+        if isinstance(answer, Welcomed):
+            self._strays[hello.node] = answer.strays
+        return answer
+
+    def strays(self) -> tuple[Instance, ...]:
+        """Instances that live on although nothing here asks for them, since effects are held."""
+        return tuple(instance for found in list(self._strays.values()) for instance in found)
 
     def heartbeats(self, beating: Sequence[str]) -> None:
         """Server time for each; a node that was thought silent is looked at."""
         self._store.write(lambda tx: _heartbeats(tx, beating, frozenset(self._quiet)))
 
-    def report(self, node: str, seq: int, instance: Instance) -> None:
-        """A number that was stored before is ignored."""
-        self._store.write(lambda tx: _report(tx, node, seq, instance))
+    def report(self, node: str, seq: int, instance: Instance) -> StopJob | None:
+        """A number that was stored before is ignored. What must not live on, since nothing is claimed for it here, is
+        ended by the answer.
+        """
+        return self._store.write(lambda tx: _report(tx, node, seq, instance))
 
     def log_tail(self, node: str, tail: LogTail) -> None:
         self._store.write(
@@ -119,7 +134,10 @@ def _hello(tx: Tx, hello: Hello, spare_credential: str) -> Welcomed | NotKnown |
     queue.enqueue(tx, node.ref)
     pool = resources.find(tx, Ref("pool", node.spec.pool))
     lost = pool.spec.disconnect.lost_seconds if isinstance(pool, Pool) else 60.0
-    return Welcomed(max(1.0, lost - FENCE_MARGIN_SECONDS), superseded, issued)
+    fence = max(1.0, lost - FENCE_MARGIN_SECONDS)
+    if holds.find(tx) is None:
+        return Welcomed(fence, superseded, issued)
+    return Welcomed(fence, (), issued, tuple(one for one in hello.instances if one.id in superseded))
 
 
 def _join(tx: Tx, hello: Hello) -> NotKnown | NotAllowed | None:
@@ -189,8 +207,9 @@ def _whole_truth(tx: Tx, hello: Hello, gone: str) -> tuple[str, ...]:
         ours = _theirs(tx, hello.node, instance.uid, instance.id)
         if ours:
             _put_newer(tx, instance, stored.get((instance.uid, instance.id)))
-        if instance.alive and (not ours or _replaced(tx, instance)):
+        if instance.alive and not (ours and _wanted(tx, instance)):
             superseded.append(instance.id)
+            _wake_job(tx, instance.uid)
     return tuple(superseded)
 
 
@@ -202,13 +221,17 @@ def _theirs(tx: Tx, node: str, uid: str, instance: str) -> bool:
     return any(allocation.node == node for allocation in ledger.list_allocations(tx, uid=uid))
 
 
-def _replaced(tx: Tx, instance: Instance) -> bool:
-    """Its job has another instance now, and is not being moved."""
+def _wanted(tx: Tx, instance: Instance) -> bool:
+    """Whether room is claimed for it here, and its job has no other instance now unless it is being moved."""
     job = resources.by_uid(tx, instance.uid)
-    if not isinstance(job, Job):
-        return True
-    status = job.status
-    return status.migration is None and status.instance_id is not None and status.instance_id != instance.id
+    if not isinstance(job, Job) or job.status.migration is not None:
+        return isinstance(job, Job)
+    return _claimed(tx, instance) and job.status.instance_id in (None, instance.id)
+
+
+def _claimed(tx: Tx, instance: Instance) -> bool:
+    claims = ledger.list_allocations(tx, uid=instance.uid)
+    return any(claim.instance == instance.id and claim.node == instance.node for claim in claims)
 
 
 def _put_newer(tx: Tx, instance: Instance, known: Instance | None) -> None:
@@ -221,20 +244,30 @@ def _put_newer(tx: Tx, instance: Instance, known: Instance | None) -> None:
 
 def _put(tx: Tx, instance: Instance) -> None:
     nodes.put_instance(tx, instance)
-    job = resources.by_uid(tx, instance.uid)
-    if job is not None:
-        queue.enqueue(tx, job.ref)
+    if not _wake_job(tx, instance.uid) and not instance.alive:
+        nodes.drop_instances(tx, instance.uid)
     queue.enqueue(tx, Ref("node", instance.node))
 
 
-def _report(tx: Tx, node: str, seq: int, instance: Instance) -> None:
+def _wake_job(tx: Tx, uid: str) -> bool:
+    """Whether there is one."""
+    job = resources.by_uid(tx, uid)
+    if job is not None:
+        queue.enqueue(tx, job.ref)
+    return job is not None
+
+
+def _report(tx: Tx, node: str, seq: int, instance: Instance) -> StopJob | None:
     facts = nodes.facts(tx, node)
     if facts is None or seq <= facts.report_seq:
-        return
-    if _theirs(tx, node, instance.uid, instance.id):
+        return None
+    ours = _theirs(tx, node, instance.uid, instance.id)
+    if ours:
         known = next((i for i in nodes.list_instances(tx, uid=instance.uid) if i.id == instance.id), None)
         _put_newer(tx, instance, known)
     nodes.set_report_seq(tx, node, seq)
+    may_live = not instance.alive or (ours and _claimed(tx, instance))
+    return None if may_live else an_end_of(instance.id)
 
 
 def _heartbeats(tx: Tx, beating: Sequence[str], quiet: frozenset[str]) -> None:

@@ -9,7 +9,8 @@ from google.protobuf.message import DecodeError
 
 from api.proto import agent_pb2 as wire
 from api.proto.translate import instance_from_wire, inventory_from_wire
-from controllers.providers.agent_commands import Command, ForgetJob, StartJob, StopJob
+from controllers.providers.agent_commands import Command, ExecJob, ForgetJob, StartJob, StopJob
+from resources.canonical import Document
 from resources.effect import Answer, Applied, Deferred, Rejected
 from resources.facts import Instance, Inventory, LogTail
 from resources.job_entry import Probe
@@ -96,6 +97,8 @@ def tail_of(message: wire.LogTail, now: float) -> LogTail:
 def answer_of(message: wire.Result, ref: str) -> Answer:
     """`ref` is what an applied effect is known by."""
     match message.outcome:
+        case wire.Result.APPLIED if message.HasField("executed"):
+            return Applied(ref, _executed(message.executed))
         case wire.Result.APPLIED:
             return Applied(ref, {"pid": message.pid} if message.pid else {})
         case wire.Result.REJECTED:
@@ -104,6 +107,22 @@ def answer_of(message: wire.Result, ref: str) -> Answer:
             after = message.retry_after_seconds
             return Deferred(message.detail, after if math.isfinite(after) and after > 0 else 1.0)
     raise Malformed(f"result.outcome: {message.outcome} is not an outcome")
+
+
+def _executed(message: wire.Executed) -> Document:
+    return {
+        "code": message.code,
+        "signal": message.signal,
+        "output": message.output,
+        "error": message.error,
+        "truncated": message.truncated,
+        "timedOut": message.timed_out,
+    }
+
+
+def an_end_of(instance: str) -> StopJob:
+    """For an instance that must not live on and that no job stops any more. Asking twice is fine."""
+    return StopJob(f"stray:{instance}", "stray", instance)
 
 
 def command_to_wire(command: Command) -> wire.Command:
@@ -118,6 +137,11 @@ def command_to_wire(command: Command) -> wire.Command:
         case ForgetJob(project=project, job=job):
             message.forget.project = project
             message.forget.job = job
+        case ExecJob():
+            message.exec.instance_id = command.instance
+            message.exec.argv.extend(command.argv)
+            message.exec.timeout_seconds = command.timeout_seconds
+            message.exec.input = command.input
     return message
 
 

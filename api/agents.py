@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
@@ -23,8 +24,11 @@ from api.listening import AddressRefused, listener
 from api.proto import agent_pb2 as wire
 from controllers.providers.agent_commands import Command
 from controllers.providers.agents import Connections
+from resources.facts import Instance
+from store.errors import StoreError
 from store.store import Store
 
+T = TypeVar("T")
 SERVICE = "rmctl.agent.v1.Agents"
 MESSAGE_BYTES = 4 * 1024 * 1024
 METADATA_BYTES = 16 * 1024
@@ -104,6 +108,10 @@ class AgentDoor:
         self._server: aio.Server | None = None
         self.ports: tuple[int, ...] = ()
 
+    def strays(self) -> tuple[Instance, ...]:
+        """Instances that would be ended if effects were not held."""
+        return self._facts.strays()
+
     async def start(self, addresses: Sequence[str], credentials: grpc.ServerCredentials | None = None) -> None:
         """`unix:/path`, `HOST:PORT`, `tls://HOST:PORT`; `ports` are those bound. Raises AddressRefused."""
         targets = [target(address) for address in addresses]
@@ -133,6 +141,9 @@ class AgentDoor:
         except Ended as end:
             log.info("stream ended", code=end.code.name, reason=end.text)
             await context.abort(end.code, end.text)
+        except StoreError as error:
+            log.warning("nothing can be stored", error=str(error))
+            await context.abort(grpc.StatusCode.UNAVAILABLE, str(error))
 
     async def _session(self, requests: Requests, context: Context) -> None:
         hello = await self._hello(requests)
@@ -141,18 +152,18 @@ class AgentDoor:
         async with turn:
             welcome = await self._welcome(hello)
             self._connections.register(hello.node, stream)
+        log.info("node connected", node=hello.node, instances=len(hello.instances))
+        ends: list[BaseException] = []
+        try:
             await context.write(wire.Down(welcome=welcome).SerializeToString())
             await self._write(self._facts.hurry, hello.node)
-        log.info("node connected", node=hello.node, instances=len(hello.instances))
-        ends: list[Ended] = []
-        try:
             try:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(_send, stream, context)
                     await self._receive(requests, hello.node, stream)
                     tasks.cancel_scope.cancel()
-            except* Ended as group:
-                ends.extend(end for end in group.exceptions if isinstance(end, Ended))
+            except* (Ended, StoreError) as group:
+                ends.extend(group.exceptions)
         finally:
             with anyio.CancelScope(shield=True):
                 async with turn:
@@ -210,8 +221,10 @@ class AgentDoor:
                 stream.put(wire.Down(ack=wire.Ack(heartbeat=up.heartbeat.seq)))
             case "report":
                 seq, instance = report_of(up.report, node, self._now())
-                await self._write(self._facts.report, node, seq, instance)
+                end = await self._write(self._facts.report, node, seq, instance)
                 stream.put(wire.Down(ack=wire.Ack(seq=seq)))
+                if end is not None:
+                    stream.deliver(end)
             case "log_tail":
                 await self._write(self._facts.log_tail, node, tail_of(up.log_tail, self._now()))
                 stream.put(wire.Down(ack=wire.Ack(log_tail=up.log_tail.seq)))
@@ -224,8 +237,8 @@ class AgentDoor:
             case _:
                 log.info("notice", node=node, kind=up.notice.kind)
 
-    async def _write(self, write: Callable[..., None], *values: object) -> None:
-        await to_thread.run_sync(write, *values, limiter=self._limiter)
+    async def _write(self, write: Callable[..., T], *values: object) -> T:
+        return await to_thread.run_sync(write, *values, limiter=self._limiter)
 
 
 async def _send(stream: _Stream, context: Context) -> None:

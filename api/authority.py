@@ -38,9 +38,10 @@ class Signed(NamedTuple):
 class Authority:
     """Opened once a server; `renew` may be called as often as one likes."""
 
-    def __init__(self, folder: Path, names: Sequence[str]) -> None:
+    def __init__(self, folder: Path, names: Sequence[str], *, renew_days: float = RENEW_DAYS) -> None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._folder = folder
+        self._renew_days = renew_days
         self._names = tuple(dict.fromkeys((SERVER_NAME, *names)))
         own = folder / "authority.pem"
         if not own.exists():
@@ -97,7 +98,7 @@ class Authority:
             found.verify_directly_issued_by(self._certificate)
         except (OSError, ValueError, TypeError, InvalidSignature, x509.ExtensionNotFound):
             return False
-        lasts = found.not_valid_after_utc - _now() > dt.timedelta(days=RENEW_DAYS)
+        lasts = found.not_valid_after_utc - _now() > dt.timedelta(days=self._renew_days)
         return lasts and set(_names(self._names)) <= set(named)
 
     def _signed(

@@ -32,6 +32,7 @@ from resources.reference import Ref
 from resources.version import VERSION
 from store import resources
 from store.engine import library_warning
+from store.secret_files import SecretFiles
 from store.store import Store
 from store.tx import Tx
 
@@ -73,11 +74,12 @@ class Server:
         self._store = Store.open(folder, self._environment)
         self._authority = _authority(folder / "tls", [*self._http, *self._doors])
         self._connections = Connections()
+        self._secrets = SecretFiles(folder / "secrets", self._environment.token)
         self._manager = Manager(
             self._store,
             self._environment,
             {controller.kind: controller for controller in CONTROLLERS},
-            [AgentDriver(self._connections)],
+            [AgentDriver(self._connections, secrets=self._secrets.value)],
             workers=settings.pass_workers,
             effect_workers=settings.effect_workers,
         )
@@ -169,10 +171,15 @@ class Server:
             stop=self._ask_to_stop,
             ready=lambda: self._ready,
             token=self._environment.token,
+            hosts=names_of_this_machine(self._http),
             authority=self._authority,
             tokens={token: Caller("listener")} if token else {},
             explain=lambda tx, job: explain(tx, job, self._manager.fleet, self._manager.started_at),
-            plan=lambda tx, bundle: preview(tx, bundle, self._manager.fleet),
+            plan=lambda tx, bundle, traced: preview(tx, bundle, self._manager.fleet, traced=traced),
+            secrets=self._secrets,
+            execute=lambda node, order, seconds: self._connections.send(node, order, seconds=seconds),
+            resumed=lambda: self._connections.close("effects begin again"),
+            strays=self._agents.strays,
         )
 
 
@@ -196,6 +203,7 @@ def _config(app: Starlette, context: ssl.SSLContext | None) -> uvicorn.Config:
         app,
         log_config=None,
         access_log=False,
+        server_header=False,
         lifespan="off",
         ws="none",
         http=PeerProtocol,

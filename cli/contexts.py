@@ -13,12 +13,19 @@ from cli.terminal import warn
 
 
 class Context(NamedTuple):
-    """`token` and `authority` (a file with the CA) are for servers behind TCP."""
+    """`token`, or `certificate` (a file with its key), and `authority` (a file with the CA) are for servers behind TCP.
+
+    `RMCTL_TOKEN`, `RMCTL_CERTIFICATE` and `RMCTL_AUTHORITY` stand in for them.
+    """
 
     server: str | None = None
     project: str | None = None
     token: str | None = None
     authority: str | None = None
+    certificate: str | None = None
+
+
+ENVIRONMENT = {"token": "RMCTL_TOKEN", "authority": "RMCTL_AUTHORITY", "certificate": "RMCTL_CERTIFICATE"}
 
 
 def contexts_file() -> Path:

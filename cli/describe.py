@@ -26,7 +26,9 @@ MOST_EFFECTS = 10
 def describe(
     context: typer.Context,
     what: Annotated[list[str], typer.Argument(metavar="KIND NAME", help="KIND NAME or KIND/NAME")],
-    effective: Annotated[bool, typer.Option("--effective", help="the spec with its defaults")] = False,
+    effective: Annotated[
+        bool, typer.Option("--effective", help="the spec, its defaults, and where each comes from")
+    ] = False,
 ) -> int:
     """Print conditions, effects, owner and events of a resource."""
     session: Session = context.obj
@@ -75,7 +77,7 @@ def _print(session: Session, target: Target, document: Document, *, effective: b
     if effective:
         from cli.effective import effective_lines
 
-        _section("Spec (with defaults)", effective_lines(document), safe_already=True)
+        _section("Spec (with defaults and sources)", effective_lines(session, document), safe_already=True)
     out(safe(f"Next: {_next(document)}"))
 
 

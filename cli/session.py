@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from cli import messages
 from cli.address import Address, default_address, parse_address
-from cli.contexts import Context, find_context
+from cli.contexts import ENVIRONMENT, Context, find_context
 from cli.errors import UsageProblem
 from cli.flags import Flags
 from cli.kinds import KindName, kind_named
@@ -57,7 +57,8 @@ class Session:
     def client(self) -> Client:
         from cli.client import Access, Client
 
-        return Client(self.address, Access(self.context.token, self.context.authority))
+        own = {key: os.environ.get(name) or getattr(self.context, key) for key, name in ENVIRONMENT.items()}
+        return Client(self.address, Access(**own))
 
     def kind(self, word: str) -> KindName:
         return kind_named(word, self.client)

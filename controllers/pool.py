@@ -82,7 +82,7 @@ def _conditions(pool: Pool, view: PoolView, told: Silence, claimed: float, cap: 
         parts = [nodes, f"{claimed:g} of {cap:g} vcpu claimed", *([waits] if waits else [])]
         yield condition("Ready", True, "HasCapacity", ", ".join(parts) + later)
     else:
-        join = f"has no nodes: rmctl node join NAME --pool {pool.name} gives it one"
+        join = f"has no nodes: rmctl node join NAME --pool {pool.name}"
         yield condition("Ready", False, "NoNodes", join + later)
     if waits:
         yield condition("CapacityShort", True, "NoFit", waits + later)

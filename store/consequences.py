@@ -4,19 +4,36 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlalchemy import bindparam, select
+
 from resources.node import Node
 from resources.resource import Resource
-from store import credentials, ledger, nodes
+from resources.template import Template
+from store import credentials, ledger, nodes, queue
+from store.rows import resource_of
+from store.statements import prepared
+from store.tables import resources as table
 from store.tx import Tx
+
+_bundles = prepared(
+    select(table).where(table.c.kind == "bundle", table.c.project == bindparam("p")).order_by(table.c.name)
+)
 
 
 def written(tx: Tx, resource: Resource[Any, Any]) -> None:
-    """A cordon closes its node in the transaction that says so, and an uncordon opens it."""
-    if isinstance(resource, Node):
-        if resource.spec.cordoned:
+    """A cordon closes its node in the transaction that says so, and an uncordon opens it; a template wakes its readers.
+
+    A bundle that is read at this moment does not know the template yet, so a later look for readers would miss it.
+    """
+    match resource:
+        case Node() if resource.spec.cordoned:
             ledger.block(tx, resource.name, "cordoned", "spec")
-        else:
+        case Node():
             ledger.unblock(tx, resource.name, "cordoned", "spec")
+        case Template():
+            _wake_readers(tx, resource)
+        case _:
+            pass
 
 
 def removed(tx: Tx, resource: Resource[Any, Any]) -> None:
@@ -28,3 +45,11 @@ def removed(tx: Tx, resource: Resource[Any, Any]) -> None:
             credentials.revoke_node(tx, resource.name)
         case "job":
             nodes.drop_instances(tx, resource.uid)
+        case "template":
+            _wake_readers(tx, resource)
+
+
+def _wake_readers(tx: Tx, template: Resource[Any, Any]) -> None:
+    for bundle in map(resource_of, tx.execute(_bundles, {"p": template.project})):
+        if any(template.name == (entry.template or entry.job_name) for entry in bundle.spec.jobs):
+            queue.enqueue(tx, bundle.ref)

@@ -88,6 +88,22 @@ class Refused(StoreError):
     """The data folder cannot be used: held by another server, on a network file system, of a newer schema."""
 
 
-class Full(StoreError):
+class Newer(Refused):
+    """The database has a schema that only a newer program knows."""
+
+    def __init__(self, found: str, known: str, backup: str = "") -> None:
+        instead = f", or restore {backup}, made before the upgrade" if backup else ""
+        super().__init__(
+            f"the database has schema {found}, this program knows up to {known}: use the newer rmctl{instead}"
+        )
+        self.found = found
+        self.known = known
+
+
+class Failed(StoreError):
+    """The database could not write: nothing is stored, and the same write may work later."""
+
+
+class Full(Failed):
     def __init__(self) -> None:
         super().__init__("disk full")

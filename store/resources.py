@@ -39,6 +39,7 @@ _key_of = prepared(
 )
 _version = prepared(select(table.c.resource_version).where(table.c.uid == bindparam("u")))
 _delete = prepared(delete(table).where(table.c.uid == bindparam("u")))
+_carriers = prepared(labels.carriers(table))
 _has_children = prepared(select(exists().where(table.c.owner == bindparam("o"))))
 _has_open_effects = prepared(
     select(exists().where(effects_table.c.uid == bindparam("u"), effects_table.c.completed_at.is_(None)))
@@ -79,7 +80,7 @@ def owned(tx: Tx, uid: str) -> tuple[AnyResource, ...]:
 
 def labelled(tx: Tx, kind: str, key: str, value: str, project: str | None = None) -> tuple[AnyResource, ...]:
     """Resources of a kind that carry a label, by name."""
-    rows = map(resource_of, tx.execute(labels.carriers(table), {"k": kind, "l": key, "v": value}))
+    rows = map(resource_of, tx.execute(_carriers, {"k": kind, "l": key, "v": value}))
     return tuple(r for r in rows if project is None or r.project == project)
 
 
@@ -230,6 +231,12 @@ def remove_if_free(tx: Tx, resource: AnyResource) -> bool:
             queue.enqueue(tx, owner.ref)
             remove_if_free(tx, owner)
     return True
+
+
+def strip(tx: Tx, resource: AnyResource) -> None:
+    """Ask for deletion and drop the finalizers: gone, unless it has children or open effects."""
+    since = tx.now if resource.deletion_timestamp is None else resource.deletion_timestamp
+    remove_if_free(tx, _write(tx, resource, changed(resource, deletion_timestamp=since, finalizers=())))
 
 
 def check(tx: Tx, resource: AnyResource) -> None:

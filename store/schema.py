@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 from alembic import command
@@ -13,12 +14,12 @@ from sqlalchemy import Engine, insert, select
 from sqlalchemy.exc import DatabaseError
 
 from store.environment import Environment
-from store.errors import Refused
+from store.errors import Newer, Refused
 from store.tables import meta
 
 
-def prepare(engine: Engine, environment: Environment) -> None:
-    """Bring an empty or older database to this program's schema.
+def prepare(engine: Engine, environment: Environment, *, keep: Callable[[str], None] | None = None) -> None:
+    """Bring an empty or older database to this program's schema; `keep` is called with the older one's first.
 
     Raises Refused for a newer one or a file that is none.
     """
@@ -30,8 +31,9 @@ def prepare(engine: Engine, environment: Environment) -> None:
                 found = MigrationContext.configure(connection).get_current_revision()
             known = {script.revision for script in scripts.walk_revisions()}
             if found is not None and found not in known:
-                head = scripts.get_current_head()
-                raise Refused(f"the database has schema {found}, this program knows up to {head}: use the newer rmctl")
+                raise Newer(found, str(scripts.get_current_head()))
+            if found is not None and found != scripts.get_current_head() and keep is not None:
+                keep(found)
             if found != scripts.get_current_head():
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
@@ -40,6 +42,12 @@ def prepare(engine: Engine, environment: Environment) -> None:
                     connection.execute(insert(meta).values(name="store", value=environment.uuid()))
     except (DatabaseError, sqlite3.DatabaseError) as error:
         raise Refused(f"the database cannot be read: {getattr(error, 'orig', error)}") from error
+
+
+def known_schemas() -> tuple[frozenset[str], str]:
+    """Every schema that this program can read or bring up to date, and the newest."""
+    scripts = ScriptDirectory.from_config(_config())
+    return frozenset(script.revision for script in scripts.walk_revisions()), str(scripts.get_current_head())
 
 
 def _config() -> Config:

@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 
+from store import backups, copies
 from store.engine import READ, network_file_system, open_engine
 from store.environment import Environment, Task
-from store.errors import Refused
+from store.errors import Newer, Refused
 from store.held import Held
 from store.lock import FolderLock, lock_folder
 from store.schema import prepare
@@ -51,7 +52,11 @@ class Store:
         lock = lock_folder(folder)
         try:
             engine = open_engine(folder / "state.db", synchronous=synchronous)
-            prepare(engine, environment)
+            prepare(engine, environment, keep=lambda schema: _keep(engine, folder, schema))
+        except Newer as error:
+            lock.release()
+            before = folder / backups.FOLDER / f"{error.known}.db"
+            raise Newer(error.found, error.known, str(before) if before.exists() else "") from None
         except BaseException:
             lock.release()
             raise
@@ -140,6 +145,19 @@ class Store:
         self.engine.dispose()
         if self._lock is not None:
             self._lock.release()
+
+
+def _keep(engine: Engine, folder: Path, schema: str) -> None:
+    """The database as the older program left it, once; an upgrade that was killed finds its copy."""
+    path = folder / backups.FOLDER / f"{schema}.db"
+    if path.exists():
+        return
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    made = path.with_name(path.name + ".new")
+    made.unlink(missing_ok=True)
+    backups.make(engine, made)
+    made.replace(path)
+    copies.sync(path)
 
 
 def notes_of(notes: Sequence[object], type_: type[T]) -> Iterator[T]:

@@ -8,7 +8,7 @@ from threading import Lock, RLock
 from typing import Any, Protocol, TypeVar, cast
 
 from store.environment import Environment, Signal
-from store.errors import Full, StoreError, WriteInsideWrite
+from store.errors import Failed, Full, StoreError, WriteInsideWrite
 from store.held import Held
 from store.tx import Tx
 
@@ -239,10 +239,10 @@ class Writer:
 
 
 def _named(error: BaseException) -> BaseException:
-    """SQLite's "database or disk is full" under its own name."""
+    """What SQLite could not do under the store's own names, a full disk apart."""
     cause = getattr(error, "orig", error)
-    if isinstance(cause, sqlite3.OperationalError) and "full" in str(cause):
-        full = Full()
-        full.__cause__ = error
-        return full
-    return error
+    if not isinstance(cause, sqlite3.OperationalError):
+        return error
+    named = Full() if "full" in str(cause) else Failed(str(cause))
+    named.__cause__ = error
+    return named

@@ -31,6 +31,7 @@ from resources.facts import Instance, LogTail
 from resources.job import JobSpec
 from resources.reference import Ref
 from store import credentials, ledger, nodes, resources
+from store.errors import Full
 from store.store import Store
 from store.tx import Tx
 from tests.builders import POOL, a_pool
@@ -55,6 +56,8 @@ class Watched(AgentFacts):
         self._ring = ring
         self.arrivals: Counter[str] = Counter()
         self.beats = 0
+        self.full = False
+        """The disk takes nothing any more."""
 
     def hello(self, hello: Any) -> Any:
         answer = super().hello(hello)
@@ -62,6 +65,8 @@ class Watched(AgentFacts):
         return answer
 
     def heartbeats(self, beating: Sequence[str]) -> None:
+        if self.full:
+            raise Full
         super().heartbeats(beating)
         self.beats += len(beating)
         self._ring()

@@ -18,6 +18,7 @@ from resources.template import TemplateSpec
 from tests.builders import a_bundle
 
 NOW = 1_000_000.0
+CEILING = "RestartCeiling: exit 1; all 6 restarts of the last hour are used (13:46:40Z)"
 
 
 @dataclass
@@ -57,6 +58,7 @@ class BundleStage:
             self.bundle.status.conditions, status.conditions, generation=self.bundle.generation, now=self.now
         )
         stored = status.model_copy(update={"conditions": merged})
+        stored = BundleStatus.model_validate_json(stored.model_dump_json(by_alias=True))
         finalizers = self.bundle.finalizers if decision.finalizers is None else decision.finalizers
         self.bundle = replace(self.bundle, status=stored, finalizers=finalizers)
         return decision

@@ -40,8 +40,8 @@ class Fleet:
         )
         return Ran(ran.returncode, ran.stdout, ran.stderr)
 
-    def server(self) -> Process:
-        return self._started("server")
+    def server(self, *flags: str) -> Process:
+        return self._started("server", *flags)
 
     def agent(self, name: str, *flags: str) -> Process:
         """Joins with a token of its own."""

@@ -1,4 +1,4 @@
-"""Counters of what commits tell: placements, and jobs and bundles that came to nothing. From 0 at each start."""
+"""Counters of what commits tell, from 0 at each start: placements, and jobs and bundles that came to nothing."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from api.http.queries import How
 from api.http.services import Services
 from api.http.showing import show
 from api.http.strict_json import loads
+from api.http.summary import Tiers, fixed_tiers
 from api.http.threads import Threads
 from resources.canonical import Document
 from resources.kind import Kind
@@ -23,7 +24,7 @@ from resources.names import label_problem
 from resources.reference import Ref
 from resources.registry import BY_PLURAL
 from resources.validation import FieldError
-from resources.wire import API_VERSION
+from resources.wire import API_VERSION, to_wire
 from store import resources
 from store.tx import Tx
 
@@ -58,17 +59,20 @@ class Endpoints:
         revision = queries.revision(request.query_params)
         exact = request.query_params.get("resourceVersionMatch") == "Exact"
 
-        def read(tx: Tx) -> lists.Page:
-            lists.at_least(tx, revision, exact=exact)
-            return lists.page(tx, kind, project, listing)
+        as_table = tables.wanted(request.headers.get("accept", ""))
 
-        page = await self._threads.read(read)
+        def read(tx: Tx) -> tuple[lists.Page, Tiers]:
+            lists.at_least(tx, revision, exact=exact)
+            pools = map(to_wire, resources.list_all(tx, "pool")) if as_table and kind.name == "node" else ()
+            return lists.page(tx, kind, project, listing), fixed_tiers(pools)
+
+        page, tiers = await self._threads.read(read)
         metadata: Document = {"resourceVersion": str(page.revision)}
         if page.token:
             metadata |= {"continue": page.token, "remainingItemCount": page.remaining}
-        if tables.wanted(request.headers.get("accept", "")):
+        if as_table:
             now, include = self._services.now(), included(request)
-            return exchange.answer(tables.table(page.items, now=now, include=include, metadata=metadata))
+            return exchange.answer(tables.table(page.items, now=now, include=include, metadata=metadata, tiers=tiers))
         items = list(page.items)
         return exchange.answer(
             {"kind": f"{kind.name}List", "apiVersion": API_VERSION, "metadata": metadata, "items": items}

@@ -11,8 +11,8 @@ from api.http.services import Caller
 ROOT = "/apis/rmctl/v1"
 ROLES = ("viewer", "operator", "admin")
 """Each may all that the one before it may. The role of nodes, `agent`, is none of them: here it may nothing."""
-OPEN = ("/healthz", "/livez", "/readyz")
-"""Answered to anyone who can reach the listener."""
+OPEN = ("/healthz", "/livez", "/readyz", "/ui/static/{name}")
+"""Answered to anyone who can reach the listener; the page that says no has a style too."""
 
 
 class Need(NamedTuple):
@@ -47,8 +47,9 @@ def on_each(verb: str, wanted: Need) -> dict[str, dict[str, Need]]:
 NEEDS: Mapping[str, Mapping[str, Need]] = {
     **dict.fromkeys(
         (
-            "/api", "/apis", "/apis/rmctl", ROOT, "/api/v1", "/openapi/v3", "/openapi/v3/apis/rmctl/v1", "/version",
-            "/metrics", f"{ROOT}/server", f"{ROOT}/server/authority",
+            "/api", "/apis", "/apis/rmctl", ROOT, "/api/v1", "/openapi/v2", "/openapi/v3", "/openapi/v3/apis/rmctl/v1",
+            "/version", "/metrics",
+            "/ui", "/ui/", "/ui/{kind}/{name}", f"{ROOT}/server", f"{ROOT}/server/authority",
             f"{ROOT}/events", f"{ROOT}/effects", f"{ROOT}/queue", "/api/v1/nodes",
             f"{ROOT}/{{plural}}/{{name}}/why", f"{ROOT}/namespaces/{{project}}/{{plural}}/{{name}}/why",
             f"{ROOT}/jobs/{{name}}/log", f"{ROOT}/namespaces/{{project}}/jobs/{{name}}/log",

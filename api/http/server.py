@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from api.http import audit, discovery, exchange, openapi
+from api.http import audit, discovery, exchange, openapi, openapi_v2
 from api.http.endpoints import ROOT
 from api.http.envelope import SYSTEM, printable
 from api.http.hub import Hub
@@ -52,6 +52,7 @@ class ServerRoutes:
             Route("/livez", self.healthy, methods=["GET"]),
             Route("/readyz", self.ready, methods=["GET"]),
             *(Route(path, _told(document), methods=["GET"]) for path, document in fixed.items()),
+            Route("/openapi/v2", _old_openapi, methods=["GET"]),
             Route(f"{ROOT}/server", self.about, methods=["GET"]),
             Route(f"{ROOT}/server/authority", self.authority, methods=["GET"]),
             Route(f"{ROOT}/server/stop", self.stop, methods=["POST"]),
@@ -127,6 +128,10 @@ class ServerRoutes:
             "expiresAt": expires,
         }
         return exchange.answer({**told, "agents": list(self._services.server.agents)}, 201)
+
+
+async def _old_openapi(_request: Request) -> Response:
+    return Response(openapi_v2.document(), media_type=openapi_v2.MEDIA)
 
 
 def _told(document: Any) -> Any:

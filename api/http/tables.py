@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from api.http.durations import short
 from api.http.envelope import printable
-from api.http.summary import line, people
+from api.http.summary import NO_TIERS, Tiers, line, people
 from resources.canonical import Document
 from resources.instants import instant
 
@@ -33,7 +33,12 @@ def wanted(accept: str) -> bool:
 
 
 def table(
-    documents: Sequence[Document], *, now: float, include: Include = "Metadata", metadata: Document | None = None
+    documents: Sequence[Document],
+    *,
+    now: float,
+    include: Include = "Metadata",
+    metadata: Document | None = None,
+    tiers: Tiers = NO_TIERS,
 ) -> Document:
     """`now` in unix seconds."""
     return {
@@ -44,7 +49,7 @@ def table(
             {"name": name, "type": "string", "format": format_, "description": description, "priority": 0}
             for name, description, format_ in COLUMNS
         ],
-        "rows": [_row(document, now, include) for document in documents],
+        "rows": [_row(document, now, include, tiers) for document in documents],
     }
 
 
@@ -55,9 +60,9 @@ def of_one(document: Document, *, now: float, include: Include = "Metadata") -> 
     return table([] if bookmark else [document], now=now, include=include, metadata=metadata)
 
 
-def _row(document: Document, now: float, include: Include) -> Document:
+def _row(document: Document, now: float, include: Include, tiers: Tiers) -> Document:
     metadata = document["metadata"]
-    glance = line(document)
+    glance = line(document, now=now, tiers=tiers)
     created = metadata.get("creationTimestamp")
     age = short(now - instant(created)) if created else "<unknown>"
     name = people(metadata["name"]) if document["kind"] == "job" else metadata["name"]

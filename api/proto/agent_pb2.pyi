@@ -578,12 +578,17 @@ class Result(_message.Message):
     DETAIL_FIELD_NUMBER: _builtins.int
     RETRY_AFTER_SECONDS_FIELD_NUMBER: _builtins.int
     PID_FIELD_NUMBER: _builtins.int
+    EXECUTED_FIELD_NUMBER: _builtins.int
     effect_id: _builtins.str
     outcome: Global___Result.Outcome.ValueType
     code: _builtins.str
     detail: _builtins.str
     retry_after_seconds: _builtins.float
     pid: _builtins.int
+    @_builtins.property
+    def executed(self) -> Global___Executed:
+        """What came of an Exec."""
+
     def __init__(
         self,
         *,
@@ -593,14 +598,52 @@ class Result(_message.Message):
         detail: _builtins.str = ...,
         retry_after_seconds: _builtins.float = ...,
         pid: _builtins.int = ...,
+        executed: Global___Executed | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["executed", b"executed"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "detail", b"detail", "effect_id", b"effect_id", "outcome", b"outcome", "pid", b"pid", "retry_after_seconds", b"retry_after_seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "detail", b"detail", "effect_id", b"effect_id", "executed", b"executed", "outcome", b"outcome", "pid", b"pid", "retry_after_seconds", b"retry_after_seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Result: _TypeAlias = Result  # noqa: Y015
+
+@_typing.final
+class Executed(_message.Message):
+    """A command beside a job has ended; its output is cut at the agent's limit."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CODE_FIELD_NUMBER: _builtins.int
+    SIGNAL_FIELD_NUMBER: _builtins.int
+    OUTPUT_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    TRUNCATED_FIELD_NUMBER: _builtins.int
+    TIMED_OUT_FIELD_NUMBER: _builtins.int
+    code: _builtins.int
+    signal: _builtins.int
+    """Set when a signal ended it."""
+    output: _builtins.bytes
+    error: _builtins.bytes
+    truncated: _builtins.bool
+    timed_out: _builtins.bool
+    def __init__(
+        self,
+        *,
+        code: _builtins.int = ...,
+        signal: _builtins.int = ...,
+        output: _builtins.bytes = ...,
+        error: _builtins.bytes = ...,
+        truncated: _builtins.bool = ...,
+        timed_out: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "error", b"error", "output", b"output", "signal", b"signal", "timed_out", b"timed_out", "truncated", b"truncated"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Executed: _TypeAlias = Executed  # noqa: Y015
 
 @_typing.final
 class Welcome(_message.Message):
@@ -1053,11 +1096,19 @@ Global___Handover: _TypeAlias = Handover  # noqa: Y015
 
 @_typing.final
 class Exec(_message.Message):
+    """Run one command beside an instance, in its folder and with its environment. It is no effect: it is not kept, and
+    not carried out again.
+    """
+
     DESCRIPTOR: _descriptor.Descriptor
 
     INSTANCE_ID_FIELD_NUMBER: _builtins.int
     ARGV_FIELD_NUMBER: _builtins.int
+    TIMEOUT_SECONDS_FIELD_NUMBER: _builtins.int
+    INPUT_FIELD_NUMBER: _builtins.int
     instance_id: _builtins.str
+    timeout_seconds: _builtins.float
+    input: _builtins.bytes
     @_builtins.property
     def argv(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     def __init__(
@@ -1065,10 +1116,12 @@ class Exec(_message.Message):
         *,
         instance_id: _builtins.str = ...,
         argv: _abc.Iterable[_builtins.str] | None = ...,
+        timeout_seconds: _builtins.float = ...,
+        input: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["argv", b"argv", "instance_id", b"instance_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["argv", b"argv", "input", b"input", "instance_id", b"instance_id", "timeout_seconds", b"timeout_seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

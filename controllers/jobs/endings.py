@@ -40,25 +40,29 @@ def asked(step: Step, fates: Fates, keep: str | None) -> Step:
             cancel.append(start.key)
         if claim.instance != keep and (isinstance(fate, Alive) or (isinstance(fate, Sent) and start and start.final)):
             effects += _stop(step, claim.instance, claim.node)
-    for row in strays(view, fates):
+    for row in strays(view):
         if row.id != keep and view.node(row.node).connected:
             effects += _stop(step, row.id, row.node)
     return replace(step, effects=step.effects + tuple(effects), cancel=step.cancel + tuple(cancel))
 
 
-def strays(view: JobView, fates: Fates) -> list[Instance]:
+def strays(view: JobView) -> list[Instance]:
     """Instances alive that hold no claim: older ones on a node that was lost and came back."""
-    return [row for row in view.instances if row.alive and row.id not in fates]
+    claims = {claim.instance for claim in view.allocations}
+    return [row for row in view.instances if row.alive and row.id not in claims]
 
 
-def living(step: Step, fates: Fates) -> list[Living]:
-    """What has to end before the next may begin: two live only while a node is cut off."""
-    claims = [c for c in step.view.allocations if not isinstance(fates[c.instance], (*ENDED, Unsent))]
-    rows = [row for row in strays(step.view, fates) if step.view.node(row.node).connected]
-    return [*(Living(c.instance, c.node) for c in claims), *(Living(row.id, row.node) for row in rows)]
+def claimed(view: JobView, fates: Fates) -> list[Living]:
+    """What holds room and may be alive."""
+    return [Living(c.instance, c.node) for c in view.allocations if not isinstance(fates[c.instance], (*ENDED, Unsent))]
 
 
-def stopping(step: Step, live: Sequence[Living], fates: Fates) -> Decision:
+def within_reach(view: JobView) -> list[Living]:
+    """Older instances that have to end before another is started: two live only while a node is cut off."""
+    return [Living(row.id, row.node) for row in strays(view) if view.node(row.node).connected]
+
+
+def stopping(step: Step, live: Sequence[Living], fates: Fates | None = None) -> Decision:
     """An older instance is on its way out; the next begins when it is known to have ended."""
     instance, name = live[0]
     step = step.let_go().on(phase="stopping", node=name, instance_id=instance)
@@ -68,16 +72,16 @@ def stopping(step: Step, live: Sequence[Living], fates: Fates) -> Decision:
     else:
         then = " and starts anew" if step.job.spec.active else ""
         ready = condition("Ready", False, "Stopping", f"stops on {name}{then}")
-    return step.end(ready, room=name, after=_next_look(step, live, fates))
+    return step.end(ready, room=name, after=_next_look(step, live, fates or {}))
 
 
 def deleting(step: Step, fates: Fates) -> Decision:
     """Stop what lives, wait until it is known to have ended, give the room back, and let the record go."""
     view = step.view
     over = tuple(c for c in view.allocations if isinstance(fates[c.instance], (*ENDED, Unsent)))
-    claimed = [Living(c.instance, c.node) for c in view.allocations if c not in over]
-    left = [Living(r.id, r.node) for r in strays(view, fates) if not gone(view.node(r.node), step.job.spec)]
-    live = claimed + left
+    holders = claimed(view, fates)
+    left = [Living(r.id, r.node) for r in strays(view) if not gone(view.node(r.node), step.job.spec)]
+    live = holders + left
     step = replace(step, held=over).let_go()
     if not live:
         step = replace(step, status=without_instance(changed(step.status, phase="stopping", next_start_at=None)))
@@ -89,7 +93,7 @@ def deleting(step: Step, fates: Fates) -> Decision:
     why = _waits_for(step, where) if view.node(where).silent else ""
     step = step.on(phase="stopping", node=where, next_start_at=None)
     ready = condition("Ready", False, "Deleting", f"is being deleted: stops on {where}{why}")
-    return step.end(ready, room=claimed[0].node if claimed else None, after=_next_look(step, live, fates))
+    return step.end(ready, room=holders[0].node if holders else None, after=_next_look(step, live, fates))
 
 
 def with_last_exit(step: Step) -> Step:

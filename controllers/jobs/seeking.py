@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from controllers import placing
 from controllers.jobs import commands, ids, sentences
-from controllers.jobs.endings import with_last_exit
+from controllers.jobs.endings import stopping, with_last_exit, within_reach
 from controllers.jobs.question import question, without
 from controllers.jobs.recovery import SPACING_SECONDS, without_instance
 from controllers.jobs.step import Step
@@ -36,6 +36,9 @@ def rest_or_place(step: Step, facts: Facts) -> Decision:
     due = step.status.next_start_at
     if due is not None and due > step.now:
         return _backoff(step, due)
+    older = within_reach(step.view)
+    if older:
+        return stopping(step, older)
     pool = step.view.pool
     if pool is None:
         said = f"waits for a place: there is no pool {step.job.spec.pool}"

@@ -20,8 +20,15 @@ ABSENT_SECONDS = 5.0
 ENDING = frozenset({"stopping", "exited"})
 GONE = frozenset({"lost", "terminated", "released"})
 
-Secrets = Callable[[str, str], str | None]
-"""(secret, key) to value."""
+Secrets = Callable[[str, str, str], str | None]
+"""(project, secret, key) to value."""
+
+
+class Promise(Protocol):
+    """An answer that is waited for. `result` raises TimeoutError after so many seconds without one."""
+
+    def set_result(self, answer: Answer, /) -> None: ...
+    def result(self, timeout: float | None = None, /) -> Answer: ...
 
 
 class Stream(Protocol):
@@ -34,10 +41,11 @@ class Stream(Protocol):
 class Connections:
     """The streams that are open, and who waits for an answer on them. Safe from every thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, promise: Callable[[], Promise] = Future) -> None:
+        self._promise = promise
         self._lock = threading.Lock()
         self._streams: dict[str, Stream] = {}
-        self._waiting: dict[tuple[str, str], Future[Answer]] = {}
+        self._waiting: dict[tuple[str, str], Promise] = {}
         self._unanswered: dict[str, set[str]] = {}
 
     def register(self, node: str, stream: Stream) -> None:
@@ -75,7 +83,7 @@ class Connections:
 
     def send(self, node: str, command: Command, *, seconds: float = ANSWER_SECONDS) -> Answer:
         """Blocks until the node answers, the stream ends, or the time is over."""
-        answer: Future[Answer] = Future()
+        answer = self._promise()
         key = (node, command.effect)
         with self._lock:
             stream = self._streams.get(node)
@@ -112,12 +120,12 @@ class Connections:
         for stream in streams:
             stream.close(reason)
 
-    def _drop_waiting(self, node: str) -> list[Future[Answer]]:
+    def _drop_waiting(self, node: str) -> list[Promise]:
         self._unanswered.pop(node, None)
         return [self._waiting.pop(key) for key in list(self._waiting) if key[0] == node]
 
 
-def _fail(lost: list[Future[Answer]]) -> None:
+def _fail(lost: list[Promise]) -> None:
     for answer in lost:
         answer.set_result(Unknown("the stream ended before the answer came"))
 
@@ -173,9 +181,10 @@ class AgentDriver:
     def _secret_values(self, effect: EffectRecord) -> dict[str, str] | Deferred:
         values = {}
         for name, where in effect.request["spec"].get("secretEnv", {}).items():
-            value = self._secrets(where["secret"], where["key"]) if self._secrets is not None else None
+            project, secret, key = effect.request["project"], where["secret"], where["key"]
+            value = self._secrets(project, secret, key) if self._secrets is not None else None
             if value is None:
-                return Deferred(f"secretEnv.{name}: secret {where['secret']} has no key {where['key']}", 30.0)
+                return Deferred(f"secretEnv.{name}: secret {secret} has no key {key}", 30.0)
             values[name] = value
         return values
 

@@ -11,7 +11,9 @@ from typing import Any, Generic, TypeVar
 
 import structlog
 
+from controllers.runtime.patience import Patience
 from store.environment import Environment
+from store.errors import Failed
 from store.store import Store
 from store.tx import Tx
 
@@ -51,6 +53,7 @@ class Crew(Generic[C]):
         most: int,
     ) -> None:
         self._store = store
+        self.patience = Patience(store, environment)
         self._environment = environment
         self._name = name
         self._source = source
@@ -84,6 +87,7 @@ class Crew(Generic[C]):
     def stop(self, timeout: float) -> tuple[C, ...]:
         """No more claims; what is under way gets `timeout` seconds each, and what was not begun is returned."""
         self.stopping = True
+        self.patience.stop()
         self._due.set()
         for signal in self._handed:
             signal.set()
@@ -149,7 +153,8 @@ class Crew(Generic[C]):
     def _dispatch(self) -> None:
         while not self.stopping:
             self._behind = self._looking = True
-            self._store.write(_nothing)
+            with suppress(Failed):
+                self.patience.write(_nothing)
             self._looking = False
             self._sleep()
 

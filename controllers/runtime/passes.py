@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import structlog
 
+from controllers.runtime import pausing
 from controllers.runtime.backoff import backoff
 from controllers.runtime.commit import commit
 from controllers.runtime.controller import Controller
@@ -20,7 +22,7 @@ from resources.event import Event
 from resources.resource import Resource
 from store import events, queue, resources
 from store.environment import Environment
-from store.errors import ClaimLost, Conflict, Short
+from store.errors import ClaimLost, Conflict, Failed, Short
 from store.notes import Woken
 from store.queue import Claim
 from store.store import Store, notes_of
@@ -118,6 +120,9 @@ class Passes:
         """One commit for all, and more for those that another one cut across."""
         while begun:
             answers = self._store.write_all([write for _, write in begun])
+            failed = next((a.error for a in answers if isinstance(a.error, Failed)), None)
+            if failed is not None:
+                self._crew.patience.rest(failed)
             again = []
             for (one, _), answer in zip(begun, answers, strict=True):
                 try:
@@ -180,10 +185,15 @@ class Passes:
         resource = resources.find(tx, claim.ref)
         if resource is None or controller is None:
             return resource, None
+        paused = pausing.held(tx, resource)
+        if paused is not None:
+            return resource, paused
         view = controller.observe(resource, SnapshotReader(tx, self._fleet, self._started_at))
+        released = pausing.released(tx, resource)
         seed = self._environment.random().getrandbits(32)
         facts = Facts(now=self._environment.now(), seed=seed, excluded=dict(excluded))
-        return resource, controller.decide(resource, view, facts)
+        decision = controller.decide(resource, view, facts)
+        return resource, replace(decision, wake=(*decision.wake, *released)) if released else decision
 
     def _commit(self, tx: Tx, claim: Claim, resource: Resource[Any, Any], decision: Decision) -> None:
         if decision.no_place_since is not None:
@@ -198,22 +208,27 @@ class Passes:
             if claim.conflicts >= queue.RERUNS:
                 _tell(tx, claim, Event("ReconcileConflict", str(conflict), "Warning"))
 
-        try:
-            yield rerun
-        except ClaimLost:
-            return "claim lost"
-        return "conflict"
+        return (yield from self._told(rerun, "conflict"))
 
     def _fail(self, claim: Claim, error: Exception) -> Steps:
         def fail(tx: Tx) -> None:
             queue.fail(tx, claim, self._backoff(claim.errors + 1))
             _tell(tx, claim, Event("ReconcileFailed", f"{type(error).__name__}: {error}"[:1024], "Warning"))
 
-        try:
-            yield fail
-        except ClaimLost:
-            return "claim lost"
-        return "failed"
+        return (yield from self._told(fail, "failed"))
+
+    def _told(self, write: Write, outcome: str) -> Steps:
+        """Until the store takes it: a key whose claim only runs out is late by the whole lease."""
+        while True:
+            try:
+                yield write
+            except ClaimLost:
+                return "claim lost"
+            except Failed:
+                if self._crew.patience.over:
+                    return "untold"
+            else:
+                return outcome
 
 
 def _soonest(notes: Sequence[object]) -> float | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
 from controllers.runtime.fleet import Fleet
+from controllers.runtime.patience import Patience
 from resources.reference import Ref
 from store import queue, resources
 from store.environment import Environment
+from store.errors import Failed
 from store.store import Store
 from store.tx import Tx
 
@@ -25,6 +28,7 @@ class Waker:
 
     def __init__(self, store: Store, fleet: Fleet, environment: Environment) -> None:
         self._store = store
+        self._patience = Patience(store, environment)
         self._fleet = fleet
         self._environment = environment
         self._work = environment.signal()
@@ -38,6 +42,7 @@ class Waker:
 
     def stop(self) -> None:
         self._stopping = True
+        self._patience.stop()
         self._work.set()
         self._task.join(5.0)
 
@@ -54,7 +59,8 @@ class Waker:
                 self._fleet.gained.clear()
                 gauges = self._moved()
             if jobs or gauges:
-                self._store.write(partial(_enqueue, jobs=jobs, gauges=gauges))
+                with suppress(Failed):
+                    self._patience.write(partial(_enqueue, jobs=jobs, gauges=gauges))
 
     def _until_gauges(self) -> float | None:
         return None if self._gauges_at is None else max(self._gauges_at - self._environment.monotonic(), 0.0)

@@ -187,15 +187,19 @@ async def test_a_listener_on_loopback_is_served_too(world: World):
     ("address", "words"),
     [
         ("unix:/" + "x" * 119, "socket path is 120 bytes, limit 107"),
-        ("0.0.0.0:7071", "0.0.0.0 is not on loopback"),
-        ("example.org:7071", "example.org is not on loopback"),
-        ("127.0.0.1:99999", "neither unix:/path nor HOST:PORT"),
-        ("", "neither unix:/path nor HOST:PORT"),
+        ("127.0.0.1:99999", "is not HOST:PORT with a port of 1 to 65535"),
+        ("", "is not HOST:PORT with a port of 1 to 65535"),
     ],
 )
-async def test_what_would_leave_the_machine_is_not_served(address: str, words: str):
+async def test_what_is_no_address_is_refused(address: str, words: str):
     with pytest.raises(AddressRefused, match=words):
         target(address)
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:7071", "example.org:7071", "tls://127.0.0.1:7071"])
+async def test_nothing_leaves_the_machine_without_a_certificate(world: World, address: str):
+    with pytest.raises(AddressRefused, match="served with TLS only"):
+        await build(world.store, Connections()).start([address])
 
 
 async def test_an_address_that_is_taken_is_said_so(world: World):
@@ -207,3 +211,19 @@ async def test_an_address_that_is_taken_is_said_so(world: World):
             await second.start([f"127.0.0.1:{first.ports[0]}"])
     finally:
         await first.stop(0)
+
+
+async def test_a_disk_that_is_full_is_said_and_acknowledges_nothing(world: World):
+    """The node comes again later; meanwhile its stream is not left open."""
+    async with a_channel(world) as channel:
+        call = AgentsStub(channel).Session()
+        await call.write(a_hello())
+        assert (await call.read()).HasField("welcome")
+        world.facts.full = True
+        await call.write(wire.Up(heartbeat=wire.Heartbeat(seq=1)))
+        with pytest.raises(aio.AioRpcError, match="disk full") as refusal:
+            await call.read()
+        assert refusal.value.code() is grpc.StatusCode.UNAVAILABLE
+        world.facts.full = False
+        assert await still_answers(channel)
+        await world.until(lambda _tx: not world.connections.connected("node-a"))

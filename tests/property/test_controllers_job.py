@@ -74,6 +74,17 @@ class World(Stage):
         assert ready.reason
         assert ready.message
         self.seen.add(f"{status.phase} {ready.reason}")
+        if decision.requeue_after is None and not decision.effects:
+            self._check_settled()
+
+    def _check_settled(self) -> None:
+        """Nobody will wake it but news, so neither another look nor time may find anything to do."""
+        for later in (0.0, 100_000.0):
+            self.now += later
+            again = self.decide()
+            self.now -= later
+            assert (again.claims, again.effects, again.cancel, again.events) == ((), (), (), ()), "slept through"
+            assert again.requeue_after is None
 
     def _check_claims(self, before: Any, decision: Decision) -> None:
         """Room goes back when its instance is over or its node is lost; a start needs everybody in reach to be over."""

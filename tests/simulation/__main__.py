@@ -1,50 +1,64 @@
-"""Fresh seeds for so many seconds: `python -m tests.simulation SECONDS [FIRST_SEED]`."""
+"""Fresh seeds for so many seconds: `python -m tests.simulation SECONDS [FIRST_SEED [PROFILE]]`."""
 
 from __future__ import annotations
 
-import logging
+import gc
+import subprocess
 import sys
 import time
 import traceback
+from collections import Counter
+from pathlib import Path
 
-import structlog
-
+from tests.simulation.profiles import PROFILES
+from tests.simulation.quiet import log_nothing
 from tests.simulation.world import World
 
+MOST_TOLD = 5
 
-def main(seconds: float, first: int) -> int:
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+
+def main(seconds: float, first: int, names: list[str]) -> int:
+    log_nothing()
     began = time.perf_counter()
     seeds, steps, hours = 0, 0, 0.0
-    counts: dict[str, int] = {}
-    violations = []
-    while time.perf_counter() - began < seconds:
-        seed = first + seeds
-        world = World(seed)
+    counts: Counter[str] = Counter()
+    violations = 0
+    while time.perf_counter() - began < seconds and violations < MOST_TOLD:
+        seed, profile = first + seeds // len(names), names[seeds % len(names)]
+        world = World(seed, profile)
         try:
-            steps += world.run()
+            world.run()
         except Exception as error:  # every way to fail is a finding, printed with its seed
-            violations.append(seed)
-            print(f"seed {seed}: {type(error).__name__}: {error}")
-            if len(violations) == 1:
-                traceback.print_exc()
-                print("last steps:", " ".join(world.scheduler.trace[-50:]))
-            if len(violations) >= 5:
-                break
+            violations += 1
+            print(f"{profile} {seed}: {type(error).__name__}: {error}")
+            if violations == 1:
+                tell(world, error)
         seeds += 1
+        steps += world.scheduler.steps
         hours += world.scheduler.monotonic / 3600
-        for name, count in world.counts.items():
-            counts[name] = counts.get(name, 0) + count
+        counts += world.counts
+        if seeds % 20 == 0:
+            gc.collect()
     minutes = (time.perf_counter() - began) / 60
-    faults = ", ".join(f"{count} {name}" for name, count in counts.items())
+    faults = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
     print(
-        f"{seeds} seeds from {first} ({seeds / minutes:.0f} a minute), {hours:.0f} virtual hours, {steps} steps, "
-        f"{faults}, {len(violations)} violations"
+        f"{seeds} seeds from {first} ({seeds / minutes:.0f} a minute), {hours:.1f} virtual hours, {steps} steps, "
+        f"{faults}, {violations} violations"
     )
     return 1 if violations else 0
 
 
+def tell(world: World, error: Exception) -> None:
+    """The commit, the last steps, and the stack where the product raised."""
+    root = Path(__file__).resolve().parents[2]
+    asked = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True, check=False)
+    print(f"commit {asked.stdout.strip() or 'unknown'}, last steps:")
+    for at, name in world.scheduler.last:
+        print(f"  {at:10.3f} {name}")
+    traceback.print_exception(error)
+
+
 if __name__ == "__main__":
-    arguments = [float(text) for text in sys.argv[1:]]
-    seconds = arguments[0] if arguments else 60.0
-    sys.exit(main(seconds, int(arguments[1]) if len(arguments) > 1 else time.time_ns() % 1_000_000_007))
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
+    first = int(sys.argv[2]) if len(sys.argv) > 2 else time.time_ns() % 1_000_000_007
+    sys.exit(main(seconds, first, sys.argv[3:] or list(PROFILES)))

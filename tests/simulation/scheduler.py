@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 import itertools
+from collections import deque
 from collections.abc import Callable
 from random import Random
 
 import greenlet
+
+START = 1_700_000_000.0
+STEPS_KEPT = 50
 
 
 class Stuck(Exception):
@@ -20,7 +25,7 @@ class SimTask:
     def __init__(self, scheduler: Scheduler, name: str, target: Callable[[], None], process: object) -> None:
         self.name = name
         self.process = process
-        self.done = scheduler.signal()
+        self.done = SimSignal(scheduler)
         self.error: BaseException | None = None
         self._target = target
         self.greenlet = greenlet.greenlet(self._run, parent=scheduler.hub)
@@ -28,7 +33,7 @@ class SimTask:
     def _run(self) -> None:
         try:
             self._target()
-        except Exception as error:  # told by the scheduler, with the seed
+        except Exception as error:  # raised again by the scheduler, beside the seed
             self.error = error
         self.done.set()
 
@@ -38,6 +43,8 @@ class SimTask:
 
 class SimSignal:
     """An event on the virtual clock."""
+
+    __slots__ = ("_scheduler", "_set", "_waiters")
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
@@ -67,32 +74,48 @@ class SimSignal:
 
 
 class Wait:
-    """One parked task; woken once."""
+    """One parked task, or a call that is due later; woken once."""
 
-    __slots__ = ("task", "woken")
+    __slots__ = ("call", "task", "woken")
 
-    def __init__(self, task: SimTask) -> None:
+    def __init__(self, task: SimTask | None, call: Callable[[], None] | None = None) -> None:
         self.task = task
+        self.call = call
         self.woken = False
 
 
 class Scheduler:
-    """`now` is unix seconds; time passes only when nobody can run, or a little with each step."""
+    """`now` is unix seconds and may jump; `monotonic` passes only when nobody can run, or when a draw says so.
 
-    def __init__(self, seed: int, *, start: float = 1_700_000_000.0) -> None:
+    `drift` is how often a sleeper is due although others could run. `stalls` is how often a task of a process that may
+    stall is left out for `STALL_SECONDS`.
+    """
+
+    def __init__(self, seed: int, *, drift: float = 0.02) -> None:
         self.random = Random(seed)
-        self.now = start
+        self.offset = START
         self.monotonic = 0.0
+        self.drift = drift
         self.steps = 0
         self.current: SimTask | None = None
-        self.trace: list[str] = []
+        self.last: deque[tuple[float, str]] = deque(maxlen=STEPS_KEPT)
         self.hub = greenlet.getcurrent()
+        self.forbidden = False
+        """A transaction is under way."""
+        self.held = 0
+        """How often the publishing lock is held."""
+        self.stall: Callable[[SimTask], float] = lambda _task: 0.0
+        """Seconds for which a task that was picked is left out."""
+        self._hash = hashlib.blake2b(digest_size=8)
         self._ready: list[SimTask] = []
         self._sleeping: list[tuple[float, int, Wait]] = []
         self._order = itertools.count()
         self._dead: set[object] = set()
         self._graveyard: list[SimTask] = []
-        self.forbidden = False
+
+    @property
+    def now(self) -> float:
+        return self.offset + self.monotonic
 
     def signal(self) -> SimSignal:
         return SimSignal(self)
@@ -108,9 +131,16 @@ class Scheduler:
         self._graveyard += [task for task in self._ready if task.process is process]
         self._ready = [task for task in self._ready if task.process is not process]
 
+    def dead(self, process: object) -> bool:
+        return process in self._dead
+
     def sleep(self, seconds: float) -> None:
         self.park(seconds)
         self.leave()
+
+    def later(self, seconds: float, call: Callable[[], None]) -> None:
+        """Call it then; it may wake others and must not wait."""
+        self._sleep(seconds, Wait(None, call))
 
     def pause(self) -> None:
         """Let another task run, perhaps."""
@@ -122,20 +152,21 @@ class Scheduler:
         assert self.current is not None
         wait = Wait(self.current)
         if timeout is not None:
-            heapq.heappush(self._sleeping, (self.monotonic + max(timeout, 0.0), next(self._order), wait))
+            self._sleep(timeout, wait)
         return wait
 
     def leave(self) -> None:
-        if self.forbidden:
+        if self.forbidden or self.held:
             raise AssertionError("a task gave way inside a transaction or a planning lock")
         self.hub.switch()
 
     def wake(self, wait: Wait) -> None:
         if not wait.woken:
             wait.woken = True
-            self._ready.append(wait.task)
+            if wait.task is not None:
+                self._ready.append(wait.task)
 
-    def run(self, until: Callable[[], bool], *, limit: int, after_step: Callable[[], None] = lambda: None) -> None:
+    def run(self, until: Callable[[], bool], *, limit: int) -> None:
         """Until `until` holds between two steps. Raises Stuck after `limit` steps, and what a task raised."""
         while not until():
             self.steps += 1
@@ -143,34 +174,69 @@ class Scheduler:
                 raise Stuck(f"{limit} steps")
             task = self._next()
             if task is None:
-                return
+                raise Stuck("nobody can run any more")
             if task.process in self._dead:
                 self._graveyard.append(task)
                 continue
+            seconds = self.stall(task)
+            if seconds:
+                self._sleep(seconds, Wait(task))
+                continue
             self.current = task
-            self.trace.append(task.name)
+            self.last.append((self.monotonic, task.name))
+            self._hash.update(b"%f %s" % (self.monotonic, task.name.encode()))
             task.greenlet.switch()
             self.current = None
             if task.error is not None:
                 raise task.error
-            after_step()
+
+    def digest(self) -> str:
+        """Equal for equal runs."""
+        return self._hash.hexdigest()
+
+    def _sleep(self, seconds: float, wait: Wait) -> None:
+        heapq.heappush(self._sleeping, (self.monotonic + max(seconds, 0.0), next(self._order), wait))
 
     def _next(self) -> SimTask | None:
         while not self._ready:
             if not self._sleeping:
                 return None
             self._advance()
-        if self._sleeping and self.random.random() < 0.02:
+        if self._sleeping and self.random.random() < self.drift:
             self._advance()
-        number = self.random.randrange(len(self._ready))
+        number = int(self.random.random() * len(self._ready))
         self._ready[number], self._ready[-1] = self._ready[-1], self._ready[number]
         return self._ready.pop()
 
     def _advance(self) -> None:
-        """Time jumps to the next sleeper."""
+        """Time goes on to the next sleeper."""
         at, _, wait = heapq.heappop(self._sleeping)
-        if not wait.woken:
-            passed = max(at - self.monotonic, 0.0)
-            self.monotonic += passed
-            self.now += passed
-            self.wake(wait)
+        while wait.woken:
+            if not self._sleeping:
+                return
+            at, _, wait = heapq.heappop(self._sleeping)
+        self.monotonic = max(at, self.monotonic)
+        self.wake(wait)
+        if wait.call is not None:
+            wait.call()
+
+
+class Turn:
+    """A lock between tasks that may wait while they hold it; who waits longest comes next."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self._scheduler = scheduler
+        self._taken = False
+        self._waiting: deque[SimSignal] = deque()
+
+    def __enter__(self) -> None:
+        while self._taken:
+            signal = self._scheduler.signal()
+            self._waiting.append(signal)
+            signal.wait()
+        self._taken = True
+
+    def __exit__(self, *_: object) -> None:
+        self._taken = False
+        if self._waiting:
+            self._waiting.popleft().set()

@@ -11,6 +11,7 @@ import pytest
 
 from api.agent_facts import AgentFacts, NotAllowed, NotKnown, Welcomed
 from api.agent_wire import Hello
+from controllers.providers.agent_commands import StopJob
 from resources.allocation import Allocation
 from resources.facts import Instance, Inventory, LogTail
 from resources.reference import Ref
@@ -310,3 +311,24 @@ def test_a_fence_is_twenty_seconds_inside_the_pools_patience(store: Store, facts
     lost = {"disconnect": {"silentSeconds": 15, "lostSeconds": 90}}
     store.write(lambda tx: resources.replace(tx, resources.get(tx, POOL), document=a_pool(**lost)))
     assert facts.hello(a_hello()) == Welcomed(fence_seconds=70.0)
+
+
+def test_what_is_told_to_live_without_a_claim_is_ended_by_the_answer(store: Store, facts: AgentFacts):
+    """A slow start comes true after its job was deleted, or after its node was given up."""
+    facts.hello(a_hello())
+    uid = a_job(store)
+    assert facts.report("node-a", 1, an_instance(uid)) is None
+    store.write(lambda tx: ledger.release(tx, ledger.list_allocations(tx, uid=uid)[0].id))
+    assert facts.report("node-a", 2, an_instance(uid, "ready")) == StopJob("stray:i1", "stray", "i1")
+    assert facts.report("node-a", 3, an_instance(uid, "exited")) is None
+    assert facts.report("node-a", 4, an_instance("no-such-job")) == StopJob("stray:i1", "stray", "i1")
+
+
+def test_a_hello_wakes_the_job_of_what_lives_without_a_claim(store: Store, facts: AgentFacts, wakes: Wakes):
+    facts.hello(a_hello())
+    uid = a_job(store)
+    facts.report("node-a", 1, an_instance(uid))
+    store.write(lambda tx: ledger.release(tx, ledger.list_allocations(tx, uid=uid)[0].id))
+    wakes.since()
+    welcome = facts.hello(a_hello(instances=(an_instance(uid),), report_seq=1))
+    assert (welcome.superseded, JOB in wakes.since()) == (("i1",), True)

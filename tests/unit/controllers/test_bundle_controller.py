@@ -8,16 +8,13 @@ from typing import Any
 import pytest
 
 from controllers.bundle import JOBS_FINALIZER
-from controllers.bundles.view import Domain
 from controllers.runtime.decision import Apply, Delete
 from resources.bundle import BundleSpec
 from resources.job import JobSpec, Restarts
 from resources.reference import Ref
 from resources.template import TemplateSpec
 from tests.builders import a_job_entry
-from tests.controllers_bundle import NOW, BundleStage
-
-CEILING = "RestartCeiling: exit 1; all 6 restarts of the last hour are used (13:46:40Z)"
+from tests.controllers_bundle import CEILING, NOW, BundleStage
 
 
 @pytest.mark.req("F53", "F55")
@@ -162,7 +159,7 @@ def test_other_ends_of_an_essential_job_break_it_too(terminal: str, reason: str)
     assert stalled[1] == reason
 
 
-@pytest.mark.req("F144", "A12")
+@pytest.mark.req("F144", "FA12")
 def test_a_job_that_is_not_essential_takes_out_itself_only() -> None:
     on = BundleStage.of(a_job_entry("a"), a_job_entry("b", requirements={"essential": False})).up()
     on.given_up("ch.primary.b", CEILING)
@@ -208,6 +205,18 @@ def test_a_policy_added_makes_the_backup_and_one_removed_takes_it_away() -> None
     assert Delete(Ref("job", "ch.backup.web", "default")) in on.run().children
 
 
+@pytest.mark.req("F61")
+def test_a_start_of_one_copys_job_leaves_the_others_dormant() -> None:
+    on = BundleStage.of(a_job_entry(startMode="manual"), resiliencePolicy={})
+    on.run()
+    on.all("dormant", (True, "Dormant")).run()
+    job = on.jobs["ch.primary.web"]
+    document = {**job.document, "active": True}
+    on.jobs["ch.primary.web"] = replace(job, document=document, spec=JobSpec.model_validate(document), generation=2)
+    assert (on.run().children, on.said()) == ((), ("False", "Starting", "0 of 2 jobs run, 2 dormant"))
+    assert [on.jobs[f"ch.{role}.web"].spec.active for role in ("primary", "backup")] == [True, False]
+
+
 def test_what_the_verbs_wrote_is_left_alone() -> None:
     on = BundleStage.of().up()
     job = on.jobs["ch.primary.web"]
@@ -250,180 +259,4 @@ def test_a_changed_template_reaches_the_jobs_made_from_it() -> None:
     on.templates["web"] = TemplateSpec.model_validate({"command": ["serve"]})
     on.up()
     on.templates["web"] = TemplateSpec.model_validate({"command": ["serve", "more"]})
-    assert on.written(on.run()) == ["ch.primary.web"]
-
-
-# a change rolls out
-
-
-def changed(**fields: Any) -> BundleStage:
-    on = BundleStage.of(resiliencePolicy={}, **fields).up()
-    return on.change(a_job_entry(command=["new"]))
-
-
-def commands(on: BundleStage) -> dict[str, tuple[str, ...] | None]:
-    return {job.spec.role: job.spec.command for job in on.jobs.values()}
-
-
-NEW, OLD = ("new",), ("sleep", "1000")
-
-
-def test_the_backup_changes_first_and_the_primary_when_it_is_ready() -> None:
-    on = changed()
-    on.run()
-    assert commands(on) == {"backup": NEW, "primary": OLD}
-    assert on.bundle.status.rollout.phase == "backup"
-    assert on.said() == ("False", "RollingOut", "0 of 2 jobs run the new spec")
-    assert (on.run().children, commands(on)) == ((), {"backup": NEW, "primary": OLD})
-    on.seen().job("ch.backup.web")
-    on.run()
-    assert commands(on) == {"backup": NEW, "primary": NEW}
-    assert on.bundle.status.rollout.phase == "primary"
-    on.job("ch.primary.web").run()
-    assert (on.bundle.status.rollout.phase, on.said()) == ("idle", ("True", "AllRunning", "2 of 2 jobs run"))
-
-
-def test_available_does_not_flicker_while_a_change_goes_round() -> None:
-    on = changed()
-    for _ in range(3):
-        on.run()
-        assert on.said("Available") == ("True", "PrimaryRunning", "the primary copy runs")
-
-
-def test_a_backup_that_is_not_ready_in_time_stops_the_roll_out() -> None:
-    on = changed(update={"readyTimeoutSeconds": 60})
-    assert on.run().requeue_after == 60
-    on.seen().job("ch.backup.web", "starting", (False, "Starting"))
-    on.now += 60
-    on.run()
-    assert (on.bundle.status.rollout.phase, commands(on)["primary"]) == ("stopped", OLD)
-    stalled = on.said("Stalled")
-    assert stalled is not None
-    assert stalled[:2] == ("True", "RolloutFailed")
-    assert stalled[2].startswith("the backup was not ready within 60 s at the new spec; the primary keeps what it runs")
-
-
-def test_a_backup_given_up_at_the_new_spec_stops_the_roll_out() -> None:
-    on = changed()
-    on.run()
-    on.seen().given_up("ch.backup.web", CEILING)
-    on.run()
-    assert (on.bundle.status.rollout.phase, commands(on)["primary"]) == ("stopped", OLD)
-    assert on.bundle.status.state == "broken"
-    on.seen().change(a_job_entry(command=["newer"]))
-    on.run()
-    assert (on.bundle.status.rollout.phase, on.bundle.status.state) == ("backup", "live")
-    assert commands(on) == {"backup": ("newer",), "primary": OLD}
-
-
-def test_all_at_once_is_all_at_once() -> None:
-    on = changed(update={"strategy": "allAtOnce"})
-    on.run()
-    assert (commands(on), on.bundle.status.rollout.phase) == ({"backup": NEW, "primary": NEW}, "all")
-
-
-def test_a_primary_that_is_down_is_not_held_back() -> None:
-    on = changed()
-    on.job("ch.primary.web", "backoff", (False, "CrashLooping")).run()
-    assert commands(on) == {"backup": NEW, "primary": NEW}
-
-
-def test_a_change_that_restarts_nothing_goes_to_both_at_once() -> None:
-    on = BundleStage.of(resiliencePolicy={}).up()
-    on.change(a_job_entry(stopGraceSeconds=3)).run()
-    assert {job.spec.stop_grace_seconds for job in on.jobs.values()} == {3}
-    assert on.bundle.status.rollout.phase == "idle"
-
-
-def test_a_restart_of_the_bundle_takes_one_copy_at_a_time() -> None:
-    on = BundleStage.of(resiliencePolicy={}).up()
-    on.change(restartedAt="2026-01-01T00:00:00Z").run()
-    assert [on.jobs[name].spec.restarted_at for name in ("ch.backup.web", "ch.primary.web")] == [1767225600.0, None]
-
-
-# copies that stand too close
-
-
-def domain(node: str, zone: str = "", cloud: str = "local-servers", *, durable: bool = True) -> Domain:
-    return Domain(node, zone, cloud, durable)
-
-
-ALL = {"sameNode": "forbid", "sameAz": "forbid", "sameCloud": "forbid"}
-
-
-@pytest.mark.req("F110", "F111", "A51")
-@pytest.mark.parametrize(
-    ("policy", "primary", "backup", "reasons"),
-    [
-        ({"sameNode": "forbid"}, domain("a", "z"), domain("a", "z"), "SameNode"),
-        ({"sameAz": "forbid"}, domain("a", "z"), domain("b", "z"), "SameAz"),
-        (ALL, domain("a", "z"), domain("a", "z"), "SameNode SameAz SameCloud"),
-        ({"sameAz": "forbid"}, domain("a"), domain("b"), None),
-        ({}, domain("a", "z"), domain("a", "z"), None),
-        ({}, domain("a", durable=False), domain("b", durable=False), "InterruptiblePrimary"),
-        ({}, domain("a", durable=False), domain("b"), None),
-    ],
-)  # fmt: skip
-def test_copies_that_stand_too_close_are_told(
-    policy: dict[str, str], primary: Domain, backup: Domain, reasons: str | None
-) -> None:
-    on = BundleStage.of(resiliencePolicy=policy)
-    on.run()
-    on.domains = {primary.node: primary, backup.node: backup}
-    on.job("ch.primary.web", node=primary.node).job("ch.backup.web", node=backup.node)
-    decision = on.run()
-    found = on.said("ResilienceDegraded")
-    told = None if found is None else " ".join(part.partition(":")[0] for part in found[2].split("; "))
-    assert told == reasons
-    assert [e.type for e in decision.events] == ([] if reasons is None else ["ResilienceDegraded"])
-    assert on.run().events == ()
-
-
-@pytest.mark.req("A12")
-def test_it_is_taken_back_once_the_copies_stand_apart() -> None:
-    on = BundleStage.of(resiliencePolicy={"sameNode": "forbid"})
-    on.run()
-    on.domains = {"a": domain("a"), "b": domain("b")}
-    on.all(node="a").run()
-    assert on.said("ResilienceDegraded") == ("True", "SameNode", "SameNode: both copies are in node a")
-    on.job("ch.backup.web", node="b").run()
-    assert on.said("ResilienceDegraded") == ("False", "Compliant", "both copies stand as the policy asks")
-
-
-def test_a_backup_that_does_not_run_is_told_once_it_has_been_looked_after() -> None:
-    on = BundleStage.of(resiliencePolicy={})
-    on.run()
-    on.domains = {"a": domain("a")}
-    on.job("ch.primary.web", node="a").run()
-    assert on.said("ResilienceDegraded") is None
-    on.job("ch.backup.web", "pending", (False, "NoFit"), plans=1).run()
-    assert on.said("ResilienceDegraded") == ("True", "BackupNotRunning", "BackupNotRunning: web")
-
-
-# it goes
-
-
-@pytest.mark.req("F57")
-def test_deleting_asks_every_job_to_go_and_waits_for_the_last() -> None:
-    on = BundleStage.of(a_job_entry("a"), a_job_entry("b")).up()
-    on.bundle = replace(on.bundle, deletion_timestamp=NOW)
-    decision = on.run()
-    assert [type(c) for c in decision.children] == [Delete, Delete]
-    assert on.said() == ("False", "Deleting", "is being deleted: 2 jobs to end")
-    assert on.bundle.status.state == "deleting"
-    assert (on.run().children, on.bundle.finalizers) == ((), (JOBS_FINALIZER,))
-    on.jobs.clear()
-    decision = on.run()
-    assert (on.bundle.finalizers, [e.type for e in decision.events]) == ((), ["BundleDeleted"])
-
-
-@pytest.mark.req("A48")
-def test_revived_it_waits_for_dying_jobs_and_makes_them_again() -> None:
-    on = BundleStage.of().up()
-    on.bundle = replace(on.bundle, deletion_timestamp=NOW)
-    on.run()
-    on.bundle = replace(on.bundle, deletion_timestamp=None)
-    on.change(priority=1)
-    assert on.run().children == ()
-    on.jobs.clear()
     assert on.written(on.run()) == ["ch.primary.web"]

@@ -32,7 +32,7 @@ def problems(bundle: BundleSpec, **templates: dict[str, Any]) -> list[tuple[str,
     return [(error.path, error.message) for error in caught.value.errors]
 
 
-@pytest.mark.req("F49", "F50", "F51", "F53", "A44", "A45")
+@pytest.mark.req("F49", "F50", "F51", "F53", "FA44", "FA45")
 @pytest.mark.parametrize(
     ("policy", "names"),
     [
@@ -80,7 +80,7 @@ def test_forbids_stand_on_the_backup_alone() -> None:
     assert (flags.same_node, flags.same_az, flags.same_cloud) == ("forbid", "allow", "allow")
 
 
-@pytest.mark.req("A12", "F72")
+@pytest.mark.req("FA12", "F72")
 def test_a_policy_can_make_the_backup_not_essential() -> None:
     made = jobs(spec(resiliencePolicy={"essential": False}))
     assert made["ch.primary.web"].requirements.essential

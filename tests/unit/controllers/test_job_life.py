@@ -85,6 +85,7 @@ def test_nowhere_to_go_is_told_in_the_placers_words() -> None:
     assert (decision.requeue_after, decision.no_place_since) == (30, ("local", 0))
 
 
+@pytest.mark.req("FA53")
 def test_every_plan_that_found_nothing_is_counted_once() -> None:
     on = stage(requirements={"requiredCapacity": 6})
     on.run()

@@ -2,39 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from controllers.runtime.decision import Release, Reserve
-from tests.controllers_stage import START, Stage, a_job, a_pool_resource
+from tests.controllers_stage import START, Stage, a_job, a_pool_resource, begun, crash, stage
 
 REFUSAL = "JOB_REJECTED_NO_CAPACITY"
-
-
-def stage(*nodes: str, **spec: object) -> Stage:
-    on = Stage(a_job(**spec))
-    for name in nodes or ("node-a", "node-b"):
-        on.node(name)
-    return on
-
-
-def begun(on: Stage) -> Stage:
-    """The start that was ordered is carried out, and the instance becomes ready."""
-    status = on.job.status
-    on.answer(f"start/{status.run_generation}/{status.attempt}", "applied").told("running").told("ready").run()
-    return on
-
-
-def crash(on: Stage, **fields: object) -> float:
-    """Fail, wait out the spacing, start again; how long that took."""
-    on.ended(**fields)  # type: ignore[arg-type]
-    due = on.job.status.next_start_at
-    assert due is not None
-    waited = due - on.now
-    on.after(waited).run()
-    begun(on)
-    return waited
 
 
 def test_a_failure_is_counted_and_the_room_kept_until_the_next_start() -> None:
@@ -56,6 +29,7 @@ def test_a_failure_is_counted_and_the_room_kept_until_the_next_start() -> None:
     assert (status.last_exit.code, status.last_exit.node, status.last_exit.attempt) == (3, "node-a", 1)
 
 
+@pytest.mark.req("F124", "F125", "FA15")
 def test_the_first_recovery_goes_elsewhere_and_swaps_the_claims_in_one_decision() -> None:
     on = stage().up().ended()
     decision = on.after(5).run()
@@ -111,7 +85,7 @@ def test_from_the_second_failure_in_a_row_on_it_is_a_crash_loop() -> None:
     assert on.said("CrashLooping") == ("False", "Running", "2 ends in a row, the last exit 1")
 
 
-@pytest.mark.req("F129", "F131", "F139")
+@pytest.mark.req("F129", "F131", "F139", "FA9")
 def test_the_failure_past_the_ceiling_is_the_last() -> None:
     on = stage(requirements={"maxRestartsPerHour": 2}).up()
     crash(on)
@@ -143,7 +117,7 @@ def test_nothing_follows_a_verdict() -> None:
     assert (decision.effects, decision.claims, on.job.status.phase) == ((), (), "dropped")
 
 
-@pytest.mark.req("F144")
+@pytest.mark.req("F144", "FA10")
 def test_a_job_that_is_not_essential_is_dropped_at_its_ceiling() -> None:
     on = stage(requirements={"maxRestartsPerHour": 0, "essential": False}).up()
     on.told("exited", code=1)
@@ -171,7 +145,7 @@ def test_counts_of_the_hour_age_by_themselves() -> None:
     assert (on.job.status.restarts.last_hour, on.settle().requeue_after) == (0, None)
 
 
-@pytest.mark.req("F130")
+@pytest.mark.req("F73", "F130")
 @pytest.mark.parametrize(
     ("own", "policy", "flat", "ceiling"), [(1, 2, 3, 1), (None, 2, 3, 2), (None, None, 3, 3), (None, None, None, 6)]
 )
@@ -194,7 +168,7 @@ def test_a_drop_job_is_never_placed_again_and_never_counted() -> None:
     assert [e.type for e in decision.events] == ["JobUpdated", "JobDropped"]
 
 
-@pytest.mark.req("F145", "F146")
+@pytest.mark.req("F145", "F146", "FA10")
 def test_an_invalid_spec_is_final_at_its_first_refusal_in_the_agents_words() -> None:
     on = stage()
     on.run()
@@ -209,6 +183,7 @@ def test_an_invalid_spec_is_final_at_its_first_refusal_in_the_agents_words() -> 
     assert stalled[:2] == ("True", "InvalidSpec")
 
 
+@pytest.mark.req("FA14")
 def test_another_refusal_is_tried_elsewhere_after_five_seconds_and_not_counted() -> None:
     on = stage()
     on.run()
@@ -262,7 +237,7 @@ def test_a_restart_takes_a_verdict_back_and_begins_another_run() -> None:
     assert [e.key for e in on.run().effects] == ["start/2/1"]
 
 
-@pytest.mark.req("F143", "F147")
+@pytest.mark.req("F143", "F147", "FA11")
 def test_under_a_broken_bundle_nothing_is_placed_and_what_runs_stays() -> None:
     on = stage().up()
     on.spec(placingStopped=True)
@@ -280,160 +255,3 @@ def test_a_broken_bundle_voids_a_start_that_was_due() -> None:
     assert (on.job.status.next_start_at, on.allocations) == (None, {})
     on.after(60).settle()
     assert on.said() == ("False", "Broken", "is not placed: bundle/ch is broken")
-
-
-def silent(on: Stage, name: str = "node-a") -> Stage:
-    return on.state(name, silent=True, connected=False, silent_since=on.now)
-
-
-def lost(on: Stage, name: str = "node-a") -> Stage:
-    silent(on, name)
-    return on.state(name, lost=True)
-
-
-def test_a_silent_node_makes_its_job_unknown_and_nothing_else() -> None:
-    on = silent(stage().up())
-    decision = on.run()
-    assert on.said() == ("Unknown", "NodeSilent", "runs on node-a, which has been silent since 13:46:40Z")
-    assert (decision.claims, decision.effects, on.job.status.phase) == ((), (), "running")
-
-
-def test_a_lost_node_has_its_job_placed_again_at_once() -> None:
-    on = lost(stage().up())
-    decision = on.run()
-    assert [type(c) for c in decision.claims] == [Release, Reserve]
-    status = on.job.status
-    assert (status.node, status.attempt, status.restarts.lost, status.restarts.failed) == ("node-b", 2, 1, 0)
-    assert status.restarts.at == (on.now,)
-    assert [e.message for e in decision.events] == ["lost with node-a", "node-b of 2 nodes, tier local"]
-
-
-def test_a_lost_node_that_comes_back_has_its_older_instance_stopped() -> None:
-    on = lost(stage().up())
-    on.run()
-    begun(on)
-    assert on.settle().effects == ()
-    on.state("node-a", silent=False, lost=False, connected=True)
-    decision = on.run()
-    assert [(e.kind, e.key, e.target) for e in decision.effects] == [("StopJob", "stop/1/1", "node-a")]
-    assert (on.said(), on.settle().effects) == (("True", "Running", "runs on node-b"), ())
-
-
-def test_with_no_place_elsewhere_the_return_of_the_node_is_waited_for() -> None:
-    on = lost(stage("node-a").up())
-    decision = on.run()
-    assert (decision.claims, on.job.status.attempt, on.job.status.phase) == ((), 1, "pending")
-    assert (on.job.status.node, on.job.status.instance_id) == (None, "u-1.1.1")
-    assert on.said() == ("False", "NoFit", "waits for a place: no node fits (1 nodes): 1 × unreachable")
-    assert [e.type for e in decision.events] == ["JobUpdated", "PlacementFailed"]
-    assert [e.type for e in on.after(30).run().events] == ["PlacementFailed"]
-    on.state("node-a", silent=False, lost=False, connected=True).run()
-    assert on.said() == ("True", "Running", "runs on node-a")
-    assert (on.job.status.attempt, on.job.status.restarts.lost, on.job.status.waiting_since) == (1, 0, None)
-
-
-def test_a_place_elsewhere_ends_that_wait() -> None:
-    on = lost(stage("node-a").up())
-    on.run()
-    on.node("node-b").after(10).run()
-    assert (on.job.status.node, on.job.status.attempt, on.job.status.restarts.lost) == ("node-b", 2, 1)
-
-
-def test_stop_is_given_up_when_its_node_is_lost_since_it_has_ended_there() -> None:
-    on = lost(stage("node-a", onDisconnect="stop").up())
-    on.run()
-    assert (on.job.status.attempt, on.allocations) == (2, {})
-
-
-def test_hold_waits_for_the_node_or_for_a_persons_word() -> None:
-    on = lost(stage(onDisconnect="hold").up())
-    decision = on.settle()
-    assert (decision.claims, on.job.status.attempt) == ((), 1)
-    assert on.said() == (
-        "Unknown",
-        "NodeSilent",
-        "runs on node-a, which is lost; held there until it is back or rmctl node lost node-a gives it up",
-    )
-    on.state("node-a", given_up=True).run()
-    assert (on.job.status.node, on.job.status.restarts.lost) == ("node-b", 1)
-
-
-@pytest.mark.req("F128")
-def test_a_drop_job_lost_with_its_node_is_dropped() -> None:
-    on = lost(stage(requirements={"onRuntimeFailure": "drop"}).up())
-    on.run()
-    assert on.job.status.terminal == "Dropped: lost with node-a; onRuntimeFailure is drop"
-
-
-def test_a_start_on_its_way_to_a_lost_node_is_withdrawn() -> None:
-    on = stage()
-    on.run()
-    lost(on)
-    decision = on.run()
-    assert decision.cancel == ("start/1/1",)
-    assert (on.job.status.node, on.job.status.attempt) == ("node-b", 2)
-
-
-@pytest.mark.req("F135")
-def test_a_second_loss_right_after_the_first_waits() -> None:
-    on = lost(stage("node-a", "node-b", "node-c").up())
-    on.run()
-    lost(begun(on).after(2), "node-b").run()
-    assert (on.job.status.phase, on.job.status.next_start_at) == ("backoff", on.now + 3)
-    on.after(3).run()
-    assert on.job.status.node == "node-c"
-
-
-def test_a_changed_run_counts_its_attempts_from_one() -> None:
-    on = stage().up()
-    crash(on)
-    on.spec(command=["other"]).run()
-    on.told("exited", "u-1.1.2")
-    assert [e.key for e in on.run().effects] == ["start/2/1"]
-
-
-def test_a_job_that_keeps_failing_waits_also_after_a_loss() -> None:
-    on = stage().up()
-    crash(on)
-    lost(on, "node-b").run()
-    assert (on.job.status.phase, on.job.status.next_start_at) == ("backoff", on.now + 5)
-    assert on.allocations == {}
-
-
-def test_while_an_older_instance_lives_on_a_connected_node_no_other_is_started() -> None:
-    on = lost(stage().up())
-    on.run()
-    begun(on).ended()
-    on.state("node-a", silent=False, lost=False, connected=True)
-    decision = on.after(5).run()
-    assert (on.job.status.phase, [e.key for e in decision.effects], on.allocations) == ("stopping", ["stop/1/1"], {})
-    on.told("exited", "u-1.1.1", signal=15)
-    assert [e.key for e in on.run().effects] == ["start/1/3"]
-
-
-def test_a_refused_stop_is_repeated_after_a_while() -> None:
-    on = stage().up()
-    on.spec(command=["other"]).run()
-    on.answer("stop/1/1", "rejected", error="busy")
-    assert on.settle().requeue_after == 5
-    assert [e.key for e in on.after(5).run().effects] == ["stop/1/1/2"]
-
-
-def test_deleting_on_a_silent_node_waits_and_on_a_lost_one_does_not() -> None:
-    on = stage().up()
-    on.job = replace(on.job, deletion_timestamp=on.now)
-    silent(on).settle()
-    assert on.said() == ("False", "Deleting", "is being deleted: stops on node-a, which is silent")
-    lost(on).run()
-    assert (on.gone, on.allocations) == (True, {})
-
-
-def test_deleting_a_held_job_of_a_lost_node_names_the_way_out() -> None:
-    on = stage(onDisconnect="hold").up()
-    on.job = replace(on.job, deletion_timestamp=on.now)
-    lost(on).settle()
-    assert on.said() == (
-        "False",
-        "Deleting",
-        "is being deleted: stops on node-a, which is lost; rmctl node lost node-a gives it up",
-    )

@@ -48,7 +48,7 @@ def said(pool: Pool, type_: str = "Ready") -> tuple[str, str, str] | None:
     return None if found is None else (found.status, found.reason, found.message)
 
 
-@pytest.mark.req("F343", "A58")
+@pytest.mark.req("F343", "FA58")
 def test_gauges_are_what_nodes_may_give_and_jobs_claim() -> None:
     pool, _ = decide(nodes=[a_node("a", 3), a_node("b", 1)], allocations=[a_claim(500), a_claim(1500)], waiting_jobs=1)
     status = pool.status
@@ -71,7 +71,7 @@ def test_a_pool_that_had_waiting_jobs_says_when_it_has_none() -> None:
 def test_an_empty_pool_says_how_to_fill_it() -> None:
     pool, _ = decide()
     assert pool.status.used_capacity_fraction == 0
-    assert said(pool) == ("False", "NoNodes", "has no nodes: rmctl node join NAME --pool local gives it one")
+    assert said(pool) == ("False", "NoNodes", "has no nodes: rmctl node join NAME --pool local")
 
 
 def test_a_tier_that_would_launch_machines_says_that_it_does_not_yet() -> None:

@@ -2,77 +2,63 @@
 
 import pytest
 
-from api.http.durations import short
+from api.http.durations import age, short, span
 from api.http.logs import fresh
 from api.http.openapi import document
-from api.http.summary import Line, line
+from api.http.summary import Line, fixed_tiers, line, sentence
 from api.http.tables import wanted
+from cli import durations
+from cli.views.registry import line_one, view
+from cli.views.wire import World, ready
 from resources.registry import KINDS
-
-
-def a_document(kind, status=None, spec=None, *, ready=("True", "Running", ""), generation=1, seen=1):
-    """In wire form, with a Ready condition."""
-    condition = dict(zip(("status", "reason", "message"), ready, strict=True))
-    conditions = [{"type": "Ready", "observedGeneration": seen, **condition}]
-    return {
-        "kind": kind,
-        "metadata": {"name": "x", "generation": generation},
-        "spec": spec or {},
-        "status": {"conditions": conditions, **(status or {})},
-    }
-
-
-@pytest.mark.parametrize(
-    ("document", "expected"),
-    [
-        (
-            a_document(
-                "pool",
-                {"nodeCount": 3, "claimedCapacity": 4.0, "totalCapacity": 12, "waitingJobs": 1},
-                ready=("True", "HasCapacity", ""),
-            ),
-            Line("True", "HasCapacity", "-", "3 nodes, 4 of 12 vcpu claimed, 1 job waits"),
-        ),
-        (
-            a_document(
-                "node",
-                {"zone": "zone-a", "capacity": {"vcpu": {"reserved": 1.5, "cap": 4}}, "jobs": ["a", "b"]},
-                {"tier": "local", "cordoned": True, "cordonReason": "disk"},
-                ready=("True", "Connected", ""),
-            ),
-            Line("True", "Connected", "local, zone-a", "1.5 of 4 vcpu claimed, 2 jobs, cordoned (disk)"),
-        ),
-        (
-            a_document(
-                "bundle",
-                {"jobs": {"total": 2, "running": 1, "waiting": 1}},
-                {"pool": "local"},
-                ready=("False", "NoFit", ""),
-            ),
-            Line("False", "NoFit", "local", "1 of 2 jobs run, 1 waits"),
-        ),
-        (
-            a_document(
-                "job",
-                {
-                    "node": "node-a",
-                    "pid": 4231,
-                    "ports": ["80/tcp"],
-                    "attempt": 3,
-                    "restarts": {"lastHour": 2, "ceiling": 6},
-                },
-            ),
-            Line("True", "Running", "node-a", "pid 4231, 80/tcp, attempt 3, 2 of 6 restarts"),
-        ),
-        (
-            a_document("job", ready=("False", "NoFit", "no node fits")),
-            Line("False", "NoFit", "-", "no node fits"),
-        ),
-        (a_document("bundle", generation=2), Line("Unknown", "Running", "-", "-")),
-    ],
+from tests.cli_objects import (
+    NOW,
+    a_crashing_job,
+    a_job,
+    a_node,
+    a_waiting_job,
+    ago,
+    an_object,
+    the_demo,
 )
-def test_one_line_tells_what_matters(document, expected):
-    assert line(document) == expected
+
+SAMPLES = [
+    *(one for kind in the_demo().values() for one in kind),
+    a_crashing_job(),
+    a_crashing_job(nextStartAt=ago(1), lastExit={"signal": 9}),
+    a_waiting_job("x/primary/y"),
+    a_job("x/primary/y", ("True", "Completed", "completed: exit 0"), lastExit={"code": 0}),
+    a_job("x/primary/y", ("False", "Dormant", "is dormant"), phase="dormant"),
+    a_job("x/primary/y", ("False", "Stopping", "")),
+    a_node(
+        "node-d",
+        2,
+        1,
+        spec={"cordoned": True, "cordonReason": "disk"},
+        noSchedule=[{"reason": "Cordoned", "by": "spec"}],
+    ),
+    a_node("node-e", 2, 1, spec={"tier": "spot", "pool": "other"}, noSchedule=[{"reason": "Draining", "by": "ana"}]),
+    an_object("bundle", "behind", ("True", "AllRunning", "runs"), generation=2, observed=1),
+    an_object("bundle", "going", ("False", "Deleting", "1 job left"), metadata={"deletionTimestamp": ago(3)}),
+    an_object("pool", "broken", ("False", "InvalidTier", "tier x: two")),
+    an_object("template", "plain", ("True", "Valid")),
+]
+
+
+@pytest.mark.parametrize("document", SAMPLES, ids=lambda one: f"{one['kind']}-{one['metadata']['name']}")
+def test_the_server_tells_it_in_the_words_of_rmctl(document):
+    pools = the_demo()["pools"]
+    world = World(NOW, pools)
+    state, cells = ready(document), view(document).row(document, world)
+    assert line(document, now=NOW, tiers=fixed_tiers(pools)) == Line(
+        state.status, state.reason, cells.where, cells.detail
+    )
+    assert sentence(document, now=NOW) == line_one(document, world)
+
+
+@pytest.mark.parametrize("seconds", [0, 0.4, 9.9, 36, 60, 61, 364, 3600, 3661, 11520, 86400, 200000])
+def test_spans_and_ages_are_those_of_rmctl(seconds):
+    assert (age(seconds), span(seconds)) == (durations.age(seconds), durations.span(seconds))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,168 @@
+"""What must hold once everything is mended: all is settled or explained, and nothing would move if it was looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from controllers.registry import CONTROLLERS
+from controllers.runtime.decision import Decision, Facts
+from controllers.runtime.fleet import Fleet
+from controllers.runtime.reader import SnapshotReader
+from resources import conditions
+from resources.canonical import canonical
+from resources.job import Job
+from resources.resource import Resource
+from store import effects, ledger, queue, resources
+from store.tx import Tx
+
+if TYPE_CHECKING:
+    from tests.simulation.server import SimServer
+    from tests.simulation.world import World
+
+BY_KIND = {controller.kind: controller for controller in CONTROLLERS}
+QUIET = frozenset({"Running", "Completed", "Dormant", "NoFit", "Dropped", "Broken"})
+"""Reasons of a job's Ready that may stay for good."""
+ON_THE_MOVE = frozenset({"Starting", "Recovering", "CrashLooping", "NoFit"})
+"""Reasons of a job that ends by itself again and again."""
+OF_BUNDLES = frozenset({"AllRunning", "Completed", "Dormant", "NoFit", "Broken", "JobDropped", "RollingOut"})
+Some = Resource[Any, Any]
+
+
+class Ending:
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def problems(self) -> list[str]:
+        """Why the world is not settled; empty once it is."""
+        server = self._world.server
+        if server is None or server.manager is None:
+            return ["there is no server"]
+        with self._world.quiet() as tx:
+            return list(self._problems(tx, server))
+
+    def look(self) -> None:
+        """In calm weather: the view is the store's, and no job waits for what it could have."""
+        server = self._world.server
+        if server is None or server.manager is None:
+            return
+        crew = server.manager.passes._crew
+        if crew._at_work or crew._ready:
+            return
+        with self._world.quiet() as tx:
+            for problem in self._view(tx, server):
+                self._world.fail(problem)
+            waiting = [job for job in self._world.watcher.jobs.values() if job.status.phase == "pending"]
+            for job in waiting:
+                stored = resources.find(tx, job.ref)
+                if stored is not None and _reason(stored) == "NoFit" and self._could_move(tx, server, stored):
+                    self._world.waiting_in_vain(stored)
+
+    def _problems(self, tx: Tx, server: SimServer) -> Iterator[str]:
+        alive = {p.facts.id: p.facts.uid for node in self._world.nodes for p in node.machine.alive()}
+        stored: list[Some] = [r for kind in BY_KIND for r in resources.list_all(tx, kind)]
+        yield from self._specs({r.name: r for r in stored if r.ref.kind == "bundle"})
+        for effect in effects.list_all(tx):
+            if not effect.final:
+                yield f"{effect.id} is {effect.state}: {effect.error}"
+        for row in queue.list_all(tx):
+            if row.errors:
+                yield f"{row.kind}/{row.name} has failed {row.errors} times"
+        for resource in stored:
+            yield from self._explained(resource)
+            if resource.ref.kind == "job":
+                mine = [instance for instance, uid in alive.items() if uid == resource.uid]
+                yield from _job(resource, mine)
+            if self._could_move(tx, server, resource):
+                yield f"{resource.ref} would be decided otherwise if it was looked at"
+        uids = {r.uid for r in stored}
+        yield from (f"{instance} lives and is nobody's" for instance, uid in alive.items() if uid not in uids)
+        yield from (f"{a.id} is claimed for nobody" for a in ledger.list_allocations(tx) if a.uid not in uids)
+        yield from self._ledger(tx)
+        yield from self._view(tx, server)
+
+    def _specs(self, stored: dict[str, Some]) -> Iterator[str]:
+        for name, wanted in self._world.client.acknowledged.items():
+            found = stored.get(name)
+            have = None if found is None or found.deleting else canonical(found.document)
+            if have != wanted:
+                yield f"bundle/{name}: acknowledged {wanted}, stored {have}"
+
+    def specs(self) -> list[str]:
+        """At a moment at which no write is under way."""
+        with self._world.quiet() as tx:
+            return list(self._specs({r.name: r for r in resources.list_all(tx, "bundle")}))
+
+    def _explained(self, resource: Some) -> Iterator[str]:
+        if resource.status.observed_generation != resource.generation:
+            yield f"{resource.ref}: generation {resource.generation}, observed {resource.status.observed_generation}"
+        if resource.deleting:
+            yield f"{resource.ref} is still being deleted"
+        ready = conditions.find(resource.status.conditions, "Ready")
+        if ready is None or (ready.status != "True" and not (ready.reason and ready.message)):
+            yield f"{resource.ref} is not ready and does not say why: {ready}"
+        elif resource.ref.kind == "bundle" and ready.reason not in OF_BUNDLES | ON_THE_MOVE:
+            yield f"{resource.ref} is {ready.reason}: {ready.message}"
+
+    def _ledger(self, tx: Tx) -> Iterator[str]:
+        summed = ledger.summed(tx, "local")
+        for resource, (_, claimed) in ledger.rollup(tx, "local").items():
+            if summed.get(resource, claimed) != claimed:
+                yield f"rollup of {resource} is {claimed}, the claims add up to {summed[resource]}"
+        for node in self._world.nodes:
+            claims = ledger.list_allocations(tx, node=node.name)
+            for resource, (_, _, claimed) in ledger.room(tx, node.name).items():
+                total = sum(dict(ledger.scalars(claim))[resource] for claim in claims)
+                if total != claimed:
+                    yield f"{node.name} has {claimed} {resource} claimed, the claims add up to {total}"
+
+    def _view(self, tx: Tx, server: SimServer) -> Iterator[str]:
+        """The fleet view equals one that is read anew."""
+        assert server.manager is not None
+        kept, read = server.manager.fleet, Fleet(server.store)
+        read._load(tx)
+        if kept.view != read.view:
+            yield f"the fleet view differs from the store: {_difference(kept, read)}"
+        waiting = [sorted(jobs) for fleet in (kept, read) for jobs in ([j.uid for j in fleet.waiting("local")],)]
+        if waiting[0] != waiting[1]:
+            yield f"the fleet view has {waiting[0]} waiting, the store {waiting[1]}"
+
+    def _could_move(self, tx: Tx, server: SimServer, resource: Some) -> bool:
+        """Whether a pass over it now would do anything but tell the time."""
+        assert server.manager is not None
+        controller = BY_KIND[resource.ref.kind]
+        view = controller.observe(resource, SnapshotReader(tx, server.manager.fleet, server.manager.started_at))
+        decision = controller.decide(resource, view, Facts(now=tx.now, seed=1))
+        return _moves(tx, resource, decision)
+
+
+def _moves(tx: Tx, resource: Some, decision: Decision) -> bool:
+    new = [e for e in decision.effects if effects.find(tx, resource.uid, e.key) is None]
+    acts = new or decision.claims or decision.children or decision.blocks
+    then = conditions.find(decision.status.conditions, "Ready")
+    return bool(acts) or (then is not None and then.reason != _reason(resource))
+
+
+def _reason(resource: Some) -> str:
+    ready = conditions.find(resource.status.conditions, "Ready")
+    return "" if ready is None else ready.reason
+
+
+def _job(job: Some, living: list[str]) -> Iterator[str]:
+    assert isinstance(job, Job)
+    ready = conditions.find(job.status.conditions, "Ready")
+    if ready is None:
+        return
+    steady = "exits" not in job.spec.parameters
+    if ready.reason not in QUIET and (steady or ready.reason not in ON_THE_MOVE):
+        yield f"{job.ref} is {ready.reason}: {ready.message}"
+    wanted = [job.status.instance_id] if ready.reason == "Running" else []
+    if living != wanted and (steady or len(living) > 1):
+        yield f"{job.ref} is {ready.reason}, {wanted} should live and {living} do"
+
+
+def _difference(kept: Fleet, read: Fleet) -> str:
+    for mine, theirs in zip(kept.view.pool("local"), read.view.pool("local"), strict=False):
+        if mine != theirs:
+            return f"{mine} is {theirs}"
+    return "nodes"
