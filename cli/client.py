@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import ssl
 from collections.abc import Generator, Mapping
@@ -13,12 +12,12 @@ from urllib.parse import urlencode
 
 from cli import messages
 from cli.address import Address
-from cli.errors import Cause, ServerRefused, Unreachable, UsageProblem
+from cli.errors import Unreachable, UsageProblem
+from cli.refusals import CONNECT_SECONDS, refusal, why_of
 from cli.terminal import safe, warn
 from resources.version import VERSION
 
 Document = dict[str, Any]
-CONNECT_SECONDS = 2.5
 ANSWER_SECONDS = 60.0
 PATIENCE_SECONDS = 3600.0
 """For an answer that is worked out from the whole store."""
@@ -182,7 +181,7 @@ class Client:
             return False
 
     def _lost(self, error: Exception) -> Unreachable:
-        return Unreachable(messages.LOST.format(address=self.address, why=_why(error)))
+        return Unreachable(messages.LOST.format(address=self.address, why=why_of(error)))
 
     def _connect(self) -> HTTPConnection:
         scheme, host, port = self.address
@@ -199,10 +198,10 @@ class Client:
         except ssl.SSLCertVerificationError as error:
             raise Unreachable(messages.UNREACHABLE.format(address=self.address, why=error.verify_message)) from None
         except ssl.SSLError as error:
-            text = messages.NOT_TLS.format(address=self.address) if "WRONG_VERSION" in str(error) else _why(error)
+            text = messages.NOT_TLS.format(address=self.address) if "WRONG_VERSION" in str(error) else why_of(error)
             raise Unreachable(text) from None
         except OSError as error:
-            why = messages.UNREACHABLE.format(address=self.address, why=_why(error))
+            why = messages.UNREACHABLE.format(address=self.address, why=why_of(error))
             raise Unreachable(why, hint=messages.START_HINT if self.address.is_local else "") from None
         if connection.sock is not None:
             connection.sock.settimeout(ANSWER_SECONDS)
@@ -215,7 +214,7 @@ class Client:
                 context.load_cert_chain(self.access.certificate)
         except (OSError, ssl.SSLError) as error:
             path = self.access.certificate or self.access.authority
-            raise UsageProblem(messages.BAD_PEM.format(path=path, why=_why(error))) from None
+            raise UsageProblem(messages.BAD_PEM.format(path=path, why=why_of(error))) from None
         return context
 
     def _ask(
@@ -231,7 +230,7 @@ class Client:
             connection.request(method, target, data, headers)
             response = connection.getresponse()
         except (RemoteDisconnected, BrokenPipeError, ConnectionResetError) as error:
-            raise _Stale(_why(error)) from None
+            raise _Stale(why_of(error)) from None
         except TimeoutError:
             raise Unreachable(
                 messages.UNREACHABLE.format(address=self.address, why=f"no answer within {ANSWER_SECONDS:g} s")
@@ -283,17 +282,6 @@ class _Stale(Unreachable):
     """The server closed the connection before it answered; on a kept one that says nothing about the server."""
 
 
-def refusal(code: int, status: Document) -> ServerRefused:
-    """What a Status object says."""
-    details = status.get("details") or {}
-    causes = [
-        Cause(str(cause.get("field") or ""), str(cause.get("message") or ""), cause.get("document"))
-        for cause in details.get("causes") or ()
-    ]
-    message = str(status.get("message") or f"the server answered {code}")
-    return ServerRefused(code, str(status.get("reason") or ""), message, causes, hint=str(details.get("hint") or ""))
-
-
 def _target(path: str, query: Mapping[str, str] | None) -> str:
     return f"{path}?{urlencode(query)}" if query else path
 
@@ -302,13 +290,3 @@ def _line(version: str) -> str:
     """The part of a version that must agree: the major, and below 1 the minor too."""
     major, _, rest = version.partition(".")
     return f"0.{rest.partition('.')[0]}" if major == "0" else major
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return f"no answer within {CONNECT_SECONDS:g} s"
-    if isinstance(error, socket.gaierror):
-        return "no such host"
-    if isinstance(error, OSError) and error.errno:
-        return os.strerror(error.errno).lower()
-    return safe(str(error)) or type(error).__name__

@@ -400,11 +400,15 @@ def test_a_token_is_all_that_node_token_prints(api: FakeApi, rmctl: Rmctl) -> No
 
 
 def test_a_node_that_will_not_come_back_is_given_up(api: FakeApi, rmctl: Rmctl) -> None:
-    api.on("PATCH nodes/n1", Answer(a_node("n1", 0, 0)))
-    assert rmctl("node", "lost", "n1").out == "node/n1 given up, unless it is heard again\n"
-    body = api.requests[0].body
+    silent = a_node("n1", 0, 0)
+    for one in silent["status"]["conditions"]:
+        one["status"] = "Unknown"
+    api.on("GET nodes/n1", Answer(silent))
+    api.on("PATCH nodes/n1", Answer(silent))
+    assert rmctl("node", "lost", "n1").out == "node/n1 is given up\n"
+    body = api.requests[-1].body
     assert body is not None
-    assert list(body["metadata"]["annotations"]) == ["rmctl/lost"]
+    assert list(body["metadata"]["annotations"]) == ["rmctl/lost", "rmctl/lost-reason"]
 
 
 # server, version
