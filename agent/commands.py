@@ -11,6 +11,7 @@ from anyio import to_thread
 
 from agent.endings import STOPPED
 from agent.errors import CANCELLED, OTHER_FINGERPRINT, UNSUPPORTED, Refusal
+from agent.execution import execute
 from agent.journal import Journal
 from agent.order import SAFE_ID, from_wire
 from agent.outcome import Applied, Deferred, Outcome, Rejected
@@ -39,8 +40,11 @@ class Commands:
     async def carry_out(self, command: wire.Command, standing: Callable[[], bool] = lambda: True) -> wire.Result:
         """Commands about one instance are carried out one after the other, in the order in which they came.
 
+        An Exec changes nothing that is told of: it waits for none of them, and none for it.
         `standing`: whether the stream that it came by is still open. Later ones have told the server what is here.
         """
+        if command.WhichOneof("action") == "exec":
+            return await self._execute(command)
         if not self._open:
             self._idle = anyio.Event()
         self._open += 1
@@ -92,10 +96,19 @@ class Commands:
                     await self._tails.ship(life)
                 return Applied()
             case "forget":
-                await self._supervisor.forget(command.forget.project, command.forget.job)
+                folder = command.forget.folder
+                await self._supervisor.forget(folder.project, folder.job, folder.job_uid)
                 return Applied()
             case other:
                 return Rejected(UNSUPPORTED, f"this agent does not know the command {other or 'that was sent'}")
+
+    async def _execute(self, command: wire.Command) -> wire.Result:
+        life = self._supervisor.find(command.exec.instance_id)
+        if life is None or not life.facts.alive or not command.exec.argv:
+            return _result(command.effect_id, Rejected(UNSUPPORTED, "no such instance runs here"))
+        result = _result(command.effect_id, Applied())
+        result.executed.CopyFrom(await execute(life, command.exec))
+        return result
 
     async def _start(self, start: wire.Start) -> Outcome:
         if start.defer_start:

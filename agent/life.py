@@ -19,6 +19,7 @@ from agent.adoption import exited
 from agent.burial import bury
 from agent.folder import Folder
 from agent.health import EAGER_SECONDS, SETTLING_SECONDS, Health
+from agent.masking import NOTHING, Mask
 from agent.order import Order, Probe
 from agent.probes import Surroundings, ask
 from agent.processes import boottime, marker, members, signal_each, start_time
@@ -37,12 +38,21 @@ class Life:
     """`facts` is what the server is told of it; every change of it is told."""
 
     def __init__(
-        self, order: Order, folder: Folder, facts: Instance, around: Surroundings, tell: Tell, *, started: float = 0.0
+        self,
+        order: Order,
+        folder: Folder,
+        facts: Instance,
+        around: Surroundings,
+        tell: Tell,
+        *,
+        mask: Mask = NOTHING,
+        started: float = 0.0,
     ) -> None:
         self.order = order
         self.folder = folder
         self.facts = facts
-        self._around = around
+        self.around = around
+        self.mask = mask
         self._tell = tell
         self._started = started
         self._health = Health(ready=facts.state == "ready")
@@ -142,7 +152,7 @@ class Life:
         probe = self.order.readiness
         while True:
             if probe is not None:
-                problem = await ask(probe, self._around)
+                problem = await ask(probe, self.around)
                 self._health = healths.readiness_answered(self._health, probe, problem)
             age = boottime() - self._started
             self._health = healths.lived(self._health, probe, age)
@@ -162,7 +172,7 @@ class Life:
         while self.facts.state != "stopping":
             await anyio.sleep(probe.period_seconds)
             if self._health.ready:
-                problem = await ask(probe, self._around)
+                problem = await ask(probe, self.around)
                 self._health = healths.liveness_answered(self._health, probe, problem)
                 await self._act()
 

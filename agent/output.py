@@ -53,12 +53,16 @@ def mark(folder: str | os.PathLike[str]) -> tuple[int, int, int]:
     return (found.st_ino, found.st_size, found.st_mtime_ns)
 
 
-def read_tail(folder: str | os.PathLike[str]) -> Tail:
-    """The files may turn over while they are read; then the older part is missing until the next look."""
-    newest, more = _last(os.path.join(folder, "log"), TAIL_BYTES)
-    if len(newest) >= TAIL_BYTES:
+def read_tail(folder: str | os.PathLike[str], more_bytes: int = 0) -> Tail:
+    """The files may turn over while they are read; then the older part is missing until the next look.
+
+    With `more_bytes` so much longer: what is cut off the front later must be seen first.
+    """
+    wanted = TAIL_BYTES + more_bytes
+    newest, more = _last(os.path.join(folder, "log"), wanted)
+    if len(newest) >= wanted:
         return Tail(newest, more or os.path.exists(os.path.join(folder, "log.1")))
-    older, earlier = _last(os.path.join(folder, "log.1"), TAIL_BYTES - len(newest))
+    older, earlier = _last(os.path.join(folder, "log.1"), wanted - len(newest))
     return Tail(older + newest, bool(older) or earlier)
 
 

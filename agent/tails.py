@@ -7,7 +7,7 @@ from anyio import to_thread
 
 from agent.life import Life
 from agent.outbox import Outbox
-from agent.output import mark, read_tail
+from agent.output import TAIL_BYTES, Tail, mark, read_tail
 from agent.supervisor import Supervisor
 from api.proto import agent_pb2 as wire
 
@@ -51,7 +51,7 @@ class Tails:
         now = mark(life.folder.path)
         if now == self._shipped.get(life.facts.id, (0, 0, 0)):
             return
-        tail = await to_thread.run_sync(read_tail, life.folder.path)
+        tail = await to_thread.run_sync(_masked, life)
         self._seq += 1
         self._shipped[life.facts.id] = now
         self._pending[self._seq] = (life.facts.id, now)
@@ -76,3 +76,10 @@ class Tails:
     def _forget(self) -> None:
         known = {life.facts.id for life in self._supervisor.lives()}
         self._shipped = {instance: shipped for instance, shipped in self._shipped.items() if instance in known}
+
+
+def _masked(life: Life) -> Tail:
+    """The last words without the job's secrets, also where the cut goes through one."""
+    found = read_tail(life.folder.path, life.mask.longest)
+    data = life.mask.over(found.data)
+    return Tail(data[-TAIL_BYTES:], found.truncated or len(data) > TAIL_BYTES)

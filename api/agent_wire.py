@@ -9,7 +9,8 @@ from google.protobuf.message import DecodeError
 
 from api.proto import agent_pb2 as wire
 from api.proto.translate import instance_from_wire, inventory_from_wire
-from controllers.providers.agent_commands import Command, ForgetJob, StartJob, StopJob
+from controllers.providers.agent_commands import Command, ExecJob, ForgetJob, StartJob, StopJob
+from resources.canonical import Document
 from resources.effect import Answer, Applied, Deferred, Rejected
 from resources.facts import Instance, Inventory, LogTail
 from resources.job_entry import Probe
@@ -25,6 +26,15 @@ class Malformed(Exception):
 
 
 @dataclass(frozen=True)
+class JobFolder:
+    """A folder that a node keeps for a job (BUNDLE.ROLE.JOB); `uid` is empty where the node does not know it."""
+
+    project: str
+    job: str
+    uid: str = ""
+
+
+@dataclass(frozen=True)
 class Hello:
     """`report_seq`: every report up to it is in `instances`, which is the whole truth. `labels` count at the join."""
 
@@ -36,6 +46,7 @@ class Hello:
     join_token: str = field(default="", repr=False)
     pool: str = ""
     report_seq: int = 0
+    kept: tuple[JobFolder, ...] = ()
 
 
 def up_of(data: bytes) -> wire.Up:
@@ -70,6 +81,7 @@ def hello_of(message: wire.Hello, now: float) -> Hello:
             join_token=message.join_token,
             pool=message.pool,
             report_seq=message.report_seq,
+            kept=tuple(JobFolder(one.project, one.job, one.job_uid) for one in message.kept[:MOST_INSTANCES]),
         )
     except ValueError as error:
         raise Malformed(f"hello.{error}") from error
@@ -96,6 +108,8 @@ def tail_of(message: wire.LogTail, now: float) -> LogTail:
 def answer_of(message: wire.Result, ref: str) -> Answer:
     """`ref` is what an applied effect is known by."""
     match message.outcome:
+        case wire.Result.APPLIED if message.HasField("executed"):
+            return Applied(ref, _executed(message.executed))
         case wire.Result.APPLIED:
             return Applied(ref, {"pid": message.pid} if message.pid else {})
         case wire.Result.REJECTED:
@@ -104,6 +118,17 @@ def answer_of(message: wire.Result, ref: str) -> Answer:
             after = message.retry_after_seconds
             return Deferred(message.detail, after if math.isfinite(after) and after > 0 else 1.0)
     raise Malformed(f"result.outcome: {message.outcome} is not an outcome")
+
+
+def _executed(message: wire.Executed) -> Document:
+    return {
+        "code": message.code,
+        "signal": message.signal,
+        "output": message.output,
+        "error": message.error,
+        "truncated": message.truncated,
+        "timedOut": message.timed_out,
+    }
 
 
 def an_end_of(instance: str) -> StopJob:
@@ -120,9 +145,13 @@ def command_to_wire(command: Command) -> wire.Command:
             message.stop.instance_id = instance
             if grace is not None:
                 message.stop.grace_seconds = grace
-        case ForgetJob(project=project, job=job):
-            message.forget.project = project
-            message.forget.job = job
+        case ForgetJob(project=project, job=job, job_uid=uid):
+            message.forget.folder.CopyFrom(wire.JobFolder(project=project, job=job, job_uid=uid))
+        case ExecJob():
+            message.exec.instance_id = command.instance
+            message.exec.argv.extend(command.argv)
+            message.exec.timeout_seconds = command.timeout_seconds
+            message.exec.input = command.input
     return message
 
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import ssl
 from collections.abc import Generator, Mapping
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, RemoteDisconnected
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import urlencode
 
 from cli import messages
 from cli.address import Address
-from cli.errors import Cause, ServerRefused, Unreachable, UsageProblem
+from cli.errors import Unreachable, UsageProblem
+from cli.refusals import CONNECT_SECONDS, refusal, why_of
 from cli.terminal import safe, warn
 from resources.version import VERSION
 
 Document = dict[str, Any]
-CONNECT_SECONDS = 2.5
 ANSWER_SECONDS = 60.0
+PATIENCE_SECONDS = 3600.0
+"""For an answer that is worked out from the whole store."""
+PART_BYTES = 1024 * 1024
 TLS_RECORD = "\x15\x03"
 VERSION_HEADER = "Rmctl-Version"
 MERGE = "application/merge-patch+json"
@@ -70,9 +72,10 @@ class Client:
         *,
         query: Mapping[str, str] | None = None,
         content_type: str = "application/json",
+        patience: float = ANSWER_SECONDS,
     ) -> Document:
-        """The JSON answer. Raises ServerRefused or Unreachable."""
-        response = self._exchange(method, _target(path, query), body, content_type)
+        """The JSON answer, which may take `patience` seconds. Raises ServerRefused or Unreachable."""
+        response = self._exchange(method, _target(path, query), body, content_type, patience)
         data = self._body(response)
         found = self._json(data)
         if response.status >= 400:
@@ -86,6 +89,15 @@ class Client:
         if response.status >= 400:
             raise refusal(response.status, self._json(data))
         return data.decode("utf-8", "backslashreplace")
+
+    def download(self, path: str, file: BinaryIO) -> Mapping[str, str]:
+        """POST; the body of the answer goes into the file. Returns its headers, in lower case."""
+        response = self._exchange("POST", path, {}, "application/json", PATIENCE_SECONDS)
+        if response.status >= 400:
+            raise refusal(response.status, self._json(self._body(response)))
+        while part := self._part(response):
+            file.write(part)
+        return {name.lower(): text for name, text in response.headers.items()}
 
     def stream(
         self, path: str, query: Mapping[str, str], *, timeout: float | None = None
@@ -123,8 +135,12 @@ class Client:
                 return
             yield line
 
-    def _exchange(self, method: str, target: str, body: object, content_type: str) -> HTTPResponse:
+    def _exchange(
+        self, method: str, target: str, body: object, content_type: str, patience: float = ANSWER_SECONDS
+    ) -> HTTPResponse:
         """On the kept connection; one that the server has closed meanwhile is opened again for a GET."""
+        if patience > ANSWER_SECONDS:
+            self.close()
         if self._kept is not None:
             try:
                 return self._ask(self._kept, method, target, body, content_type)
@@ -133,6 +149,8 @@ class Client:
                 if method != "GET":
                     raise self._lost(error) from None
         self._kept = self._connect()
+        if self._kept.sock is not None:
+            self._kept.sock.settimeout(patience)
         return self._first(self._kept, method, target, body, content_type)
 
     def _first(
@@ -163,7 +181,7 @@ class Client:
             return False
 
     def _lost(self, error: Exception) -> Unreachable:
-        return Unreachable(messages.LOST.format(address=self.address, why=_why(error)))
+        return Unreachable(messages.LOST.format(address=self.address, why=why_of(error)))
 
     def _connect(self) -> HTTPConnection:
         scheme, host, port = self.address
@@ -180,10 +198,10 @@ class Client:
         except ssl.SSLCertVerificationError as error:
             raise Unreachable(messages.UNREACHABLE.format(address=self.address, why=error.verify_message)) from None
         except ssl.SSLError as error:
-            text = messages.NOT_TLS.format(address=self.address) if "WRONG_VERSION" in str(error) else _why(error)
+            text = messages.NOT_TLS.format(address=self.address) if "WRONG_VERSION" in str(error) else why_of(error)
             raise Unreachable(text) from None
         except OSError as error:
-            why = messages.UNREACHABLE.format(address=self.address, why=_why(error))
+            why = messages.UNREACHABLE.format(address=self.address, why=why_of(error))
             raise Unreachable(why, hint=messages.START_HINT if self.address.is_local else "") from None
         if connection.sock is not None:
             connection.sock.settimeout(ANSWER_SECONDS)
@@ -196,7 +214,7 @@ class Client:
                 context.load_cert_chain(self.access.certificate)
         except (OSError, ssl.SSLError) as error:
             path = self.access.certificate or self.access.authority
-            raise UsageProblem(messages.BAD_PEM.format(path=path, why=_why(error))) from None
+            raise UsageProblem(messages.BAD_PEM.format(path=path, why=why_of(error))) from None
         return context
 
     def _ask(
@@ -212,7 +230,7 @@ class Client:
             connection.request(method, target, data, headers)
             response = connection.getresponse()
         except (RemoteDisconnected, BrokenPipeError, ConnectionResetError) as error:
-            raise _Stale(_why(error)) from None
+            raise _Stale(why_of(error)) from None
         except TimeoutError:
             raise Unreachable(
                 messages.UNREACHABLE.format(address=self.address, why=f"no answer within {ANSWER_SECONDS:g} s")
@@ -244,6 +262,12 @@ class Client:
         except (OSError, HTTPException) as error:
             raise self._lost(error) from None
 
+    def _part(self, response: HTTPResponse) -> bytes:
+        try:
+            return response.read(PART_BYTES)
+        except (OSError, HTTPException) as error:
+            raise self._lost(error) from None
+
     def _json(self, data: bytes) -> Document:
         try:
             found = json.loads(data or b"{}")
@@ -258,17 +282,6 @@ class _Stale(Unreachable):
     """The server closed the connection before it answered; on a kept one that says nothing about the server."""
 
 
-def refusal(code: int, status: Document) -> ServerRefused:
-    """What a Status object says."""
-    details = status.get("details") or {}
-    causes = [
-        Cause(str(cause.get("field") or ""), str(cause.get("message") or ""), cause.get("document"))
-        for cause in details.get("causes") or ()
-    ]
-    message = str(status.get("message") or f"the server answered {code}")
-    return ServerRefused(code, str(status.get("reason") or ""), message, causes, hint=str(details.get("hint") or ""))
-
-
 def _target(path: str, query: Mapping[str, str] | None) -> str:
     return f"{path}?{urlencode(query)}" if query else path
 
@@ -277,13 +290,3 @@ def _line(version: str) -> str:
     """The part of a version that must agree: the major, and below 1 the minor too."""
     major, _, rest = version.partition(".")
     return f"0.{rest.partition('.')[0]}" if major == "0" else major
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return f"no answer within {CONNECT_SECONDS:g} s"
-    if isinstance(error, socket.gaierror):
-        return "no such host"
-    if isinstance(error, OSError) and error.errno:
-        return os.strerror(error.errno).lower()
-    return safe(str(error)) or type(error).__name__

@@ -26,12 +26,13 @@ from cli.sockets import names_of_this_machine, tcp_socket, unix_socket
 from controllers.preview import explain, preview
 from controllers.providers.agents import AgentDriver, Connections
 from controllers.registry import CONTROLLERS
-from controllers.runtime.environment import Threads
+from controllers.runtime.environment import Threads, settle_in
 from controllers.runtime.manager import Manager
 from resources.reference import Ref
 from resources.version import VERSION
 from store import resources
 from store.engine import library_warning
+from store.secret_files import SecretFiles
 from store.store import Store
 from store.tx import Tx
 
@@ -42,8 +43,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("rmctl.server")
 RENEWAL_SECONDS = 12 * 3600.0
-SWITCH_SECONDS = 0.0005
-"""Beside busy threads an event loop answers within milliseconds only when threads give way this often."""
 FIRST_POOL = {"tiers": [{"name": "local", "kind": "local-servers", "scaleOut": "fixed"}]}
 
 
@@ -59,7 +58,7 @@ class Server:
     """One process: store, manager, HTTP, the agents' door. `serve` runs until it is told to stop."""
 
     def __init__(self, settings: ServerSettings) -> None:
-        sys.setswitchinterval(SWITCH_SECONDS)
+        settle_in()
         self._settings = settings
         self._environment = Threads()
         self._stopping = asyncio.Event()
@@ -73,11 +72,12 @@ class Server:
         self._store = Store.open(folder, self._environment)
         self._authority = _authority(folder / "tls", [*self._http, *self._doors])
         self._connections = Connections()
+        self._secrets = SecretFiles(folder / "secrets", self._environment.token)
         self._manager = Manager(
             self._store,
             self._environment,
             {controller.kind: controller for controller in CONTROLLERS},
-            [AgentDriver(self._connections)],
+            [AgentDriver(self._connections, secrets=self._secrets.value)],
             workers=settings.pass_workers,
             effect_workers=settings.effect_workers,
         )
@@ -130,7 +130,7 @@ class Server:
         """No new work, then what is under way, then the doors, the writer last."""
         log.info("stopping")
         self._ready = False
-        await asyncio.to_thread(self._manager.stop)
+        await self.end_work()
         app.state.hub.close()
         await self._agents.stop(grace=2.0)
         for server, _ in serving:
@@ -140,6 +140,10 @@ class Server:
         await asyncio.to_thread(self._store.close)
         for path in (self.http_socket, self.agents_socket):
             path.unlink(missing_ok=True)
+
+    async def end_work(self) -> None:
+        """Returns when no pass and no effect is under way. The doors are open meanwhile, and say not ready."""
+        await asyncio.to_thread(self._manager.stop)
 
     def _ask_to_stop(self) -> None:
         self._loop.call_soon_threadsafe(self._stopping.set)
@@ -169,10 +173,15 @@ class Server:
             stop=self._ask_to_stop,
             ready=lambda: self._ready,
             token=self._environment.token,
+            hosts=names_of_this_machine(self._http),
             authority=self._authority,
             tokens={token: Caller("listener")} if token else {},
             explain=lambda tx, job: explain(tx, job, self._manager.fleet, self._manager.started_at),
-            plan=lambda tx, bundle: preview(tx, bundle, self._manager.fleet),
+            plan=lambda tx, bundle, traced: preview(tx, bundle, self._manager.fleet, traced=traced),
+            secrets=self._secrets,
+            execute=lambda node, order, seconds: self._connections.send(node, order, seconds=seconds),
+            resumed=lambda: self._connections.close("effects begin again"),
+            strays=self._agents.strays,
         )
 
 
@@ -196,6 +205,7 @@ def _config(app: Starlette, context: ssl.SSLContext | None) -> uvicorn.Config:
         app,
         log_config=None,
         access_log=False,
+        server_header=False,
         lifespan="off",
         ws="none",
         http=PeerProtocol,

@@ -12,6 +12,7 @@ from cli.errors import ServerRefused, UsageProblem
 from cli.goals import Gone
 from cli.manifests import load
 from cli.output import emit_json, emit_yaml
+from cli.removing import remove_by_force
 from cli.session import Session
 from cli.targets import Target, named, wire_name
 from cli.terminal import out
@@ -31,14 +32,20 @@ def delete(
     timeout: Annotated[str, typer.Option(metavar="DURATION", help="10m unless given")] = DEFAULT_TIMEOUT,
     ignore_not_found: Annotated[bool, typer.Option(help="what is not there is no error")] = False,
     uid: Annotated[str, typer.Option(help="only if it is still this one")] = "",
+    force: Annotated[bool, typer.Option("--force", help="remove the record, whatever it promised to clean up")] = False,
+    reason: Annotated[str, typer.Option("--reason", help="kept in the audit; required with --force")] = "",
 ) -> int:
     """End what runs, then remove it. Names only: there is no way to delete everything at once."""
     session: Session = context.obj
     limit = seconds(timeout)
+    if force and not reason:
+        raise UsageProblem("--force needs --reason: it is kept in the audit")
     form = session.output("json", "yaml", "name")
     targets = _targets(session, what or [], files or [], recursive)
     if uid and len(targets) != 1:
         raise UsageProblem("--uid goes with one resource")
+    if force:
+        return remove_by_force(session, targets, uid, reason, form)
     asked, missing = _asked(session, targets, uid)
     if wait and asked:
         await_goal(session, asked, Gone(), limit)

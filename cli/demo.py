@@ -24,6 +24,7 @@ from cli.terminal import out, say
 EXAMPLES = Path(__file__).parent / "examples"
 EXPECT = "rmctl/expect"
 POLL_SECONDS = 0.1
+PAGE_SECONDS = 86400
 LIMIT_SECONDS = 120.0
 """How long an example may take to reach what its file expects."""
 
@@ -73,7 +74,7 @@ def run(*, once: bool = False, data: Path | None = None) -> int:
         if once:
             _get_resources(session)
             return 1 if late else 0
-        _say_what_to_try(listen, folder)
+        _say_what_to_try(session, listen)
         _follow(session)
     except KeyboardInterrupt:
         say("stopping everything that this started")
@@ -171,9 +172,10 @@ def _get_resources(session: Session) -> None:
     call("get", ["resources"], session)
 
 
-def _say_what_to_try(listen: str, folder: Path) -> None:
+def _say_what_to_try(session: Session, listen: str) -> None:
     out("")
-    out(f"api     http://{listen}/apis/rmctl/v1  (header: Authorization: Bearer $(cat {folder.name}/http-token))")
+    token = session.client.send("POST", paths.PAGES, {"ttlSeconds": PAGE_SECONDS})["token"]
+    out(f"page    http://{listen}/ui?token={token}   (once; again with rmctl open)")
     out('try     alias rmctl="$PWD/dev rmctl"')
     out("        rmctl why job/ultra-hd/primary/encode")
     out("        kill -9 $(rmctl get job/hello/primary/web -o jsonpath={.status.pid})")
@@ -200,7 +202,7 @@ def _clear(folder: Path) -> None:
     if not folder.exists():
         folder.mkdir(mode=0o700, parents=True)
         return
-    parts = {"lock", "state.db", "agents", "rmctl.sock", "agents.sock", "http-token", "server.log"}
+    parts = {"lock", "state.db", "agents", "rmctl.sock", "agents.sock", "http-token", "tls", "server.log"}
     if any(folder.iterdir()) and not (folder / "lock").exists():
         raise CliError(f"{folder} is no demo's folder: choose another one with --data")
     if _held(folder / "lock"):

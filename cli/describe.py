@@ -16,6 +16,7 @@ from cli.session import Session
 from cli.tables import grid, lines
 from cli.targets import Target, named
 from cli.terminal import out, out_lines, safe
+from cli.views import finalizers
 from cli.views.registry import line_one, view
 from cli.views.wire import Document, World, conditions, metadata, ready, spec, status, title
 
@@ -26,7 +27,9 @@ MOST_EFFECTS = 10
 def describe(
     context: typer.Context,
     what: Annotated[list[str], typer.Argument(metavar="KIND NAME", help="KIND NAME or KIND/NAME")],
-    effective: Annotated[bool, typer.Option("--effective", help="the spec with its defaults")] = False,
+    effective: Annotated[
+        bool, typer.Option("--effective", help="the spec, its defaults, and where each comes from")
+    ] = False,
 ) -> int:
     """Print conditions, effects, owner and events of a resource."""
     session: Session = context.obj
@@ -68,14 +71,16 @@ def _print(session: Session, target: Target, document: Document, *, effective: b
     owner = next(iter(metadata(document).get("ownerReferences") or ()), None)
     if owner:
         out(safe(f"Owner       {owner.get('kind')}/{owner.get('name')}"))
-    if metadata(document).get("finalizers"):
+    held = finalizers.rows(document, around)
+    _section("Waits for", lines(held), safe_already=True)
+    if metadata(document).get("finalizers") and not held:
         out(safe(f"Finalizers  {', '.join(metadata(document)['finalizers'])}"))
     found = event_lines(events_of(session, target, MOST_EVENTS), around)
     _section("Events (newest first)", found, safe_already=True)
     if effective:
         from cli.effective import effective_lines
 
-        _section("Spec (with defaults)", effective_lines(document), safe_already=True)
+        _section("Spec (with defaults and sources)", effective_lines(session, document), safe_already=True)
     out(safe(f"Next: {_next(document)}"))
 
 
@@ -97,6 +102,9 @@ def _condition_cells(document: Document, around: World) -> list[tuple[str, ...]]
 
 def _next(document: Document) -> str:
     name, state = title(document), ready(document)
+    going = finalizers.next_step(document)
+    if going:
+        return going
     if document.get("kind") == "job":
         short = name.removeprefix("job/")
         if status(document).get("lastExit") and state.status != "True":

@@ -8,19 +8,22 @@ from typing import Annotated, Any
 import typer
 
 from cli import paths
-from cli.client import MERGE
-from cli.errors import UsageProblem
+from cli.errors import ServerRefused, UsageProblem
+from cli.fetching import one
 from cli.kinds import NODE
 from cli.output import emit_json
-from cli.patching import MANAGER
+from cli.patching import change, told
 from cli.running import SETTINGS
 from cli.session import Session
 from cli.targets import Target, wire_name
 from cli.terminal import out, safe, say
+from cli.views.wire import ready
 from resources.instants import rfc3339
 
-LOST_ANNOTATION = "rmctl/lost"
-"""When a person gave the node up; a heartbeat after that takes it back."""
+CONFLICT = 409
+LOST = "rmctl/lost"
+LOST_REASON = "rmctl/lost-reason"
+
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, context_settings=SETTINGS)
 app.callback()(lambda: None)
 
@@ -56,7 +59,7 @@ def join(
     answer = _issued(session, name, pool, label or [])
     words = ["rmctl", "agent", "--node", name]
     own = (("--pool", pool), ("--capacity", capacity), ("--zone", zone), ("--address", address))
-    for flag, value in (*own, *(("--capability", one) for one in capability or ())):
+    for flag, value in (*own, *(("--capability", provided) for provided in capability or ())):
         words += [flag, value] if value else []
     doors = [str(door) for door in answer.get("agents") or ()]
     server = next((door for door in doors if not door.startswith("unix:")), doors[0] if doors else "")
@@ -70,15 +73,26 @@ def join(
     return 0
 
 
-@app.command("lost", help="Say that a silent node will not come back. Its jobs are placed elsewhere, held ones too.")
-def lost(context: typer.Context, name: Name) -> int:
+@app.command("lost", help="Say that a silent node will not come back: its jobs are placed again, those that hold too.")
+def lost(
+    context: typer.Context,
+    name: Name,
+    reason: Annotated[str, typer.Option("--reason", help="kept with the node")] = "",
+) -> int:
     session: Session = context.obj
     target = Target(NODE, wire_name(NODE, name))
-    body = {"metadata": {"annotations": {LOST_ANNOTATION: rfc3339(session.now())}}}
-    query = {"fieldManager": MANAGER}
-    session.client.send("PATCH", paths.item(target, session.project), body, query=query, content_type=MERGE)
-    out(f"{target} given up, unless it is heard again")
-    return 0
+    found = one(session, target)
+    state = ready(found)
+    if state.status == "True":
+        raise ServerRefused(
+            CONFLICT,
+            "Conflict",
+            f"{target} is heard of now ({state.reason})",
+            hint=f"rmctl cordon {name} keeps jobs away",
+        )
+    annotations = {LOST: rfc3339(session.now()), LOST_REASON: reason or None}
+    written = change(session, target, {"metadata": {"annotations": annotations}})
+    return told(session.output("json", "yaml", "name"), [target], [written], "is given up", "rmctl get {target} -w")
 
 
 def _issued(session: Session, name: str, pool: str, labels: list[str]) -> dict[str, Any]:

@@ -17,15 +17,25 @@ MANAGER = "rmctl-verbs"
 
 def patch(session: Session, target: Target, spec: dict[str, Any]) -> Document:
     """The object after a merge patch of its spec. Raises ServerRefused."""
+    return change(session, target, {"spec": spec})
+
+
+def change(session: Session, target: Target, body: Document, *, dry_run: bool = False) -> Document:
+    """The object after a merge patch. Raises ServerRefused."""
+    query = {"fieldManager": MANAGER, **({"dryRun": "All"} if dry_run else {})}
     path = paths.item(target, target.project or session.project)
-    query = {"fieldManager": MANAGER}
-    return session.client.send("PATCH", path, {"spec": spec}, query=query, content_type=MERGE)
+    return session.client.send("PATCH", path, body, query=query, content_type=MERGE)
 
 
 def patch_all(session: Session, targets: list[Target], spec: dict[str, Any], done: str, advice: str = "") -> int:
     """Patches each, prints `KIND/NAME DONE`, and one line about what to do next."""
     form = session.output("json", "yaml", "name")
     found = [patch(session, target, spec) for target in targets]
+    return told(form, targets, found, done, advice)
+
+
+def told(form: str, targets: list[Target], found: list[Document], done: str, advice: str = "") -> int:
+    """Prints what became of each, in the form that was asked for."""
     if form:
         emit(found[0] if len(found) == 1 else listed(found), form)
         return 0

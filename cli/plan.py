@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -18,38 +18,50 @@ from cli.terminal import out, out_lines, safe, say
 from resources.names import shown
 
 Item = dict[str, Any]
+Files = Annotated[list[str], typer.Option("-f", "--filename", help=FILES_HELP)]
+Recursive = Annotated[bool, typer.Option("-R", "--recursive", help="directories below directories too")]
+ExitCode = Annotated[bool, typer.Option("--exit-code", help="1 when anything would change")]
+WORDS = {"created": "would be created", "configured": "would change", "unchanged": "would not change"}
 
 
 def plan(
     context: typer.Context,
-    files: Annotated[list[str], typer.Option("-f", "--filename", help=FILES_HELP)],
-    recursive: Annotated[bool, typer.Option("-R", "--recursive", help="directories below directories too")] = False,
+    files: Files,
+    recursive: Recursive = False,
     offline: Annotated[bool, typer.Option("--offline", help="check the files alone, without a server")] = False,
-    exit_code: Annotated[bool, typer.Option("--exit-code", help="1 when anything would change")] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="what became of every node, job by job")] = False,
+    exit_code: ExitCode = False,
 ) -> int:
     """Say what would change and where it would run. 6 when a job cannot be placed now."""
     session: Session = context.obj
     form = session.output("json", "yaml")
     manifests = load(files, recursive=recursive)
-    items = _offline(manifests) if offline else planned(session, manifests)
+    items = _offline(manifests) if offline else planned(session, manifests, traced=trace)
     if form:
         (emit_json if form == "json" else emit_yaml)({"items": items})
     else:
         _print(items)
-    if any(not _placed(one) for item in items for one in item.get("placements") or ()):
-        return NO_PLACE
     changed = any(item.get("outcome") in ("created", "configured") for item in items)
     if not form and not offline:
-        say(
-            "Next: rmctl apply " + " ".join(f"-f {safe(name)}" for name in files)
-            if changed
-            else "Nothing would change."
-        )
+        say(_next(items, files, changed=changed))
+    if any(not _placed(one) for item in items for one in item.get("placements") or ()):
+        return NO_PLACE
     return FOUND_DIFFERENCES if exit_code and changed else 0
 
 
-def planned(session: Session, manifests: Sequence[Manifest]) -> list[Item]:
-    return posted(session, paths.PLAN, {"fieldManager": MANAGER}, manifests)
+def validate(context: typer.Context, files: Files, recursive: Recursive = False) -> int:
+    """Check files alone, without a server: the same as `rmctl plan --offline`."""
+    return plan(context, files, recursive, offline=True)
+
+
+def place(context: typer.Context, files: Files, recursive: Recursive = False) -> int:
+    """Say where jobs would run, and what became of every node: the same as `rmctl plan --trace`."""
+    return plan(context, files, recursive, trace=True)
+
+
+def planned(session: Session, manifests: Sequence[Manifest], *, traced: bool = False) -> list[Item]:
+    path = f"{paths.PLAN}?trace=true" if traced else paths.PLAN
+    return posted(session, path, {"fieldManager": MANAGER}, manifests)
 
 
 def _offline(manifests: Sequence[Manifest]) -> list[Item]:
@@ -59,24 +71,46 @@ def _offline(manifests: Sequence[Manifest]) -> list[Item]:
 
 
 def _print(items: Sequence[Item]) -> None:
-    words = {"created": "would be created", "configured": "would change", "unchanged": "would not change"}
     for item in items:
         name = shown(str(item.get("kind")), str(item.get("name")))
-        out(safe(f"{name} {words.get(str(item.get('outcome')), 'is valid')}"))
+        out(safe(f"{name} {WORDS.get(str(item.get('outcome')), 'is valid')}"))
         if item.get("restarts"):
             out(safe(f"restarts: {', '.join(map(str, item['restarts']))}"))
-        out_lines(f"  {line}" for line in lines([_cells(one) for one in item.get("placements") or ()]))
+        placements = item.get("placements") or ()
+        for one, line in zip(placements, lines([_cells(one) for one in placements]), strict=True):
+            out(f"  {line}")
+            out_lines(f"    {safe(more)}" for more in _more(one))
 
 
 def _cells(placement: Item) -> tuple[str, str, str]:
     name = str(placement.get("job", ""))
     job = name if name.startswith("job/") else shown("job", name)
     tier = f"tier {placement['tier']}" if placement.get("tier") else ""
+    if placement.get("answer") == "runs":
+        return (job, f"on {placement.get('node')}", "stays")
     if placement.get("node"):
         return (job, f"→ {placement['node']}", tier or str(placement.get("sentence") or ""))
     return (job, "→ a new machine" if _placed(placement) else "waits", str(placement.get("sentence") or tier))
 
 
+def _more(placement: Item) -> Iterator[str]:
+    """Below a job: the trace, and what the placer confirmed would help."""
+    yield from str(placement.get("trace") or "").splitlines()[1:]
+    would = placement.get("wouldFit") or ()
+    if would:
+        yield "would fit if"
+        yield from (f"  {number}. {text}" for number, text in enumerate(would, 1))
+
+
 def _placed(placement: Item) -> bool:
     """A node, or a tier that would launch one."""
-    return bool(placement.get("node") or placement.get("tier") or placement.get("answer") in ("Placed", "Provision"))
+    return bool(placement.get("node") or placement.get("tier") or placement.get("answer") in ("placed", "provision"))
+
+
+def _next(items: Sequence[Item], files: Sequence[str], *, changed: bool) -> str:
+    if not changed:
+        return "Nothing would change."
+    placements = [one for item in items for one in item.get("placements") or ()]
+    waiting = sum(not _placed(one) for one in placements)
+    short = f"{waiting} of {len(placements)} jobs would wait. " if waiting else ""
+    return f"{short}Next: rmctl apply {' '.join(f'-f {safe(name)}' for name in files)}"

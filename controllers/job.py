@@ -15,6 +15,7 @@ from controllers.run_fingerprint import run_fingerprint
 from controllers.runtime.controller import Reader
 from controllers.runtime.decision import Decision, Facts
 from resources.allocation import Allocation
+from resources.instants import kept
 from resources.job import Job, JobStatus
 
 
@@ -31,7 +32,7 @@ class JobController:
         (run generation, attempt) names the one instance that is wanted. A failure raises the attempt in the commit that
         gives the old instance up, so nothing is counted twice.
         """
-        job, now = resource, facts.now
+        job, now = resource, kept(facts.now)
         status = job.status if job.deleting else renewed(job)
         fates = {claim.instance: fate_of(claim, job.spec, view, now) for claim in view.allocations}
         wanted = str(ids.InstanceId(job.uid, status.run_generation, status.attempt))

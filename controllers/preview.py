@@ -8,8 +8,8 @@ from controllers.expansion import BUNDLE_LABEL, Expected, expand, template_names
 from controllers.placing import Mate, owner_of, policy_of, request_for
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
-from placement import FleetView, Placed, claim_for, plan
-from placement.explain import Suggestion, Trace, sentence, trace, would_fit
+from placement import FleetView, Placed, Provision, claim_for, plan
+from placement.explain import Suggestion, Trace, sentence, trace, tree, would_fit
 from resources.bundle import Bundle
 from resources.job import Job
 from resources.pool import Pool
@@ -30,12 +30,19 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Preview:
-    """Where one job would go now; `node` None: nowhere."""
+    """Where one job would go now; `node` None: nowhere, and `would_fit` is what the placer confirmed to help.
+
+    `tree` is the trace as lines for people, where it was asked for.
+    """
 
     job: str
     node: str | None
     tier: str | None
     sentence: str
+    answer: str = "unschedulable"
+    """runs, placed, provision or unschedulable"""
+    would_fit: tuple[str, ...] = ()
+    tree: str = ""
 
 
 def explain(tx: Tx, job: Job, fleet: Fleet, server_started_at: float) -> Explanation | None:
@@ -69,7 +76,7 @@ def _suggested(suggestion: Suggestion) -> str:
     return f"{suggestion.text}: {suggestion.command}" if suggestion.command else suggestion.text
 
 
-def preview(tx: Tx, bundle: Bundle, fleet: Fleet) -> tuple[Preview, ...]:
+def preview(tx: Tx, bundle: Bundle, fleet: Fleet, *, traced: bool = False) -> tuple[Preview, ...]:
     """One after the other, each taking its room, on a copy of the view; jobs that have a place keep it."""
     reader = SnapshotReader(tx, fleet, 0.0)
     named = (reader.find(Ref("template", name, bundle.project)) for name in template_names(bundle.spec))
@@ -77,26 +84,39 @@ def preview(tx: Tx, bundle: Bundle, fleet: Fleet) -> tuple[Preview, ...]:
     with fleet.planning():
         view = fleet.view.copy()
     expected = expand(bundle.name, bundle.spec, templates)
-    return tuple(_placed(reader, bundle, made, expected, view) for made in expected if made.spec.active)
+    active = [made for made in expected if made.spec.active]
+    return tuple(_placed(reader, bundle, made, expected, view, traced=traced) for made in active)
 
 
 def _placed(
-    reader: SnapshotReader, bundle: Bundle, made: Expected, expected: tuple[Expected, ...], view: FleetView
+    reader: SnapshotReader,
+    bundle: Bundle,
+    made: Expected,
+    expected: tuple[Expected, ...],
+    view: FleetView,
+    *,
+    traced: bool,
 ) -> Preview:
     ref = Ref("job", made.key.wire, bundle.project)
     held = view.nodes_of(owner_of(ref))
-    if held:
-        node = view.node(held[0])
-        return Preview(made.key.people, held[0], node.tier if node else None, f"runs on {held[0]}")
+    name = made.key.people
     pool = reader.find(Ref("pool", made.spec.pool))
     if not isinstance(pool, Pool):
-        return Preview(made.key.people, None, None, f"there is no pool {made.spec.pool}")
+        return Preview(name, None, None, f"there is no pool {made.spec.pool}")
     others = [Mate(Ref("job", o.key.wire, bundle.project), o.spec) for o in expected if o.key != made.key]
+    policy = policy_of(pool.spec)
+    told = tree(trace(request_for(ref, made.spec, others, view), view, policy)) if traced else ""
+    if held:
+        node = view.node(held[0])
+        return Preview(name, held[0], node.tier if node else None, f"runs on {held[0]}", "runs", tree=told)
     request = request_for(ref, made.spec, others, view)
-    done = plan(request, view, policy_of(pool.spec))
+    done = plan(request, view, policy)
     match done.answer:
-        case Placed(node=name, tier=tier):
-            view.put_claim(claim_for(request, name, f"preview/{made.key.wire}"))
-            return Preview(made.key.people, name, tier, sentence(done))
+        case Placed(node=chosen, tier=tier):
+            view.put_claim(claim_for(request, chosen, f"preview/{made.key.wire}"))
+            return Preview(name, chosen, tier, sentence(done), "placed", tree=told)
+        case Provision(tier=tier):
+            return Preview(name, None, tier, sentence(done), "provision", tree=told)
         case _:
-            return Preview(made.key.people, None, None, sentence(done))
+            help_ = tuple(map(_suggested, would_fit(request, view, policy)))
+            return Preview(name, None, None, sentence(done), would_fit=help_, tree=told)

@@ -7,9 +7,14 @@ from datetime import UTC, datetime
 
 def rfc3339(seconds: float) -> str:
     """Milliseconds are kept; whole seconds are printed without a fraction."""
-    at = datetime.fromtimestamp(round(seconds * 1000) / 1000, UTC)
+    at = datetime.fromtimestamp(kept(seconds), UTC)
     text = at.isoformat(timespec="milliseconds" if at.microsecond else "seconds")
     return text.removesuffix("+00:00") + "Z"
+
+
+def kept(seconds: float) -> float:
+    """The instant as it comes back from the wire or the store: in whole milliseconds."""
+    return round(seconds * 1000) / 1000
 
 
 def instant(value: object) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import Row, bindparam, case, delete, func, or_, select, update
@@ -15,6 +16,7 @@ from store.errors import ClaimLost
 from store.notes import Woken
 from store.statements import prepared
 from store.tables import queue as table
+from store.tables import resources
 from store.tx import Tx
 
 LEASE_SECONDS = 120.0
@@ -40,6 +42,10 @@ class Claim:
     conflicts: int
     expires_at: float
     due_since: float
+
+    @cached_property
+    def token_hash(self) -> str:
+        return hashed(self.token)
 
 
 _key = (table.c.kind == bindparam("k"), table.c.project == bindparam("p"), table.c.name == bindparam("n"))
@@ -268,4 +274,26 @@ def _names(ref: Ref) -> dict[str, Any]:
 
 
 def _fence(tx: Tx, claim: Claim) -> dict[str, Any]:
-    return {**_names(claim.ref), "hash": hashed(claim.token), "g": claim.lease_generation, "now": tx.now}
+    return {**_names(claim.ref), "hash": claim.token_hash, "g": claim.lease_generation, "now": tx.now}
+
+
+def rebuild(tx: Tx) -> tuple[int, int]:
+    """Every resource due now, keys of none dropped: (keys woken, keys dropped). What is claimed stays claimed."""
+    kept = select(resources.c.uid).where(
+        resources.c.kind == table.c.kind, resources.c.project == table.c.project, resources.c.name == table.c.name
+    )
+    dropped = int(tx.write(delete(table).where(~kept.exists())).rowcount)
+    tx.write(update(table).where(table.c.token_hash.is_(None)).values(errors=0, conflicts=0, available_at=tx.now))
+    woken = 0
+    for row in tx.execute(select(resources.c.kind, resources.c.project, resources.c.name)).all():
+        enqueue(tx, Ref(row.kind, row.name, row.project))
+        woken += 1
+    return woken, dropped
+
+
+def oldest_due(tx: Tx) -> float | None:
+    """Since when the key that is due longest waits; None when none is due."""
+    found: float | None = tx.execute(
+        select(func.min(table.c.available_at)).where(table.c.token_hash.is_(None), table.c.available_at <= tx.now)
+    ).scalar_one_or_none()
+    return found

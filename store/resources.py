@@ -233,6 +233,12 @@ def remove_if_free(tx: Tx, resource: AnyResource) -> bool:
     return True
 
 
+def strip(tx: Tx, resource: AnyResource) -> None:
+    """Ask for deletion and drop the finalizers: gone, unless it has children or open effects."""
+    since = tx.now if resource.deletion_timestamp is None else resource.deletion_timestamp
+    remove_if_free(tx, _write(tx, resource, changed(resource, deletion_timestamp=since, finalizers=())))
+
+
 def check(tx: Tx, resource: AnyResource) -> None:
     """Raises Conflict when the resource has moved since it was read."""
     found = tx.execute(_version, {"u": resource.uid}).scalar_one_or_none()

@@ -10,16 +10,18 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 
+from store import upgrade_copies
 from store.engine import READ, network_file_system, open_engine
 from store.environment import Environment, Task
-from store.errors import Refused
+from store.errors import Newer, Refused
 from store.held import Held
 from store.lock import FolderLock, lock_folder
-from store.schema import prepare
+from store.schema import Schema, prepare
 from store.tx import Tx
 from store.writer import Listener, Request, Rider, Writer
 
 T = TypeVar("T")
+DATABASE = "state.db"
 
 
 class Store:
@@ -42,16 +44,27 @@ class Store:
         self._closed = False
 
     @classmethod
-    def open(cls, folder: Path, environment: Environment, *, synchronous: str = "FULL") -> Store:
-        """The store in a data folder, made when missing. Raises Refused naming why it cannot be used."""
+    def open(
+        cls, folder: Path, environment: Environment, *, synchronous: str = "FULL", migrations: Path | None = None
+    ) -> Store:
+        """The store in a data folder, made when missing. Raises Refused naming why it cannot be used.
+
+        `migrations` are those of another program than this one: for tests.
+        """
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         network = network_file_system(folder)
         if network:
             raise Refused(f"data directory is on {network}: SQLite WAL needs a local filesystem")
         lock = lock_folder(folder)
+        schema = Schema(migrations)
         try:
-            engine = open_engine(folder / "state.db", synchronous=synchronous)
-            prepare(engine, environment)
+            schema.check(folder / DATABASE, lock.store)
+            engine = open_engine(folder / DATABASE, synchronous=synchronous)
+            keep = lambda found: upgrade_copies.keep(engine, folder, found, schema, environment.now())  # noqa: E731
+            lock.name_store(schema.prepare(engine, environment, keep=keep))
+        except Newer as error:
+            lock.release()
+            raise Newer(error.found, error.known, upgrade_copies.newest(folder, schema)) from None
         except BaseException:
             lock.release()
             raise

@@ -58,6 +58,7 @@ class BundleStage:
             self.bundle.status.conditions, status.conditions, generation=self.bundle.generation, now=self.now
         )
         stored = status.model_copy(update={"conditions": merged})
+        stored = BundleStatus.model_validate_json(stored.model_dump_json(by_alias=True))
         finalizers = self.bundle.finalizers if decision.finalizers is None else decision.finalizers
         self.bundle = replace(self.bundle, status=stored, finalizers=finalizers)
         return decision

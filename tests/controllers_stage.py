@@ -24,6 +24,8 @@ from resources.reference import Ref
 from tests.builders import a_pool
 
 START = 1_000_000.0
+FRACTION = 0.000_25
+"""Instants are kept in milliseconds: what a status says is not what a clock said."""
 UID = "u-1"
 
 
@@ -107,7 +109,7 @@ class Stage:
         )
 
     def decide(self, **excluded: str) -> Decision:
-        return JobController().decide(self.job, self.view(), Facts(now=self.now, seed=1, excluded=excluded))
+        return JobController().decide(self.job, self.view(), Facts(now=self.now + FRACTION, seed=1, excluded=excluded))
 
     def run(self) -> Decision:
         """One pass, committed; deciding on the same inputs twice says the same."""
@@ -148,6 +150,7 @@ class Stage:
             self.job.status.conditions, status.conditions, generation=self.job.generation, now=self.now
         )
         stored = status.model_copy(update={"conditions": merged, "observed_generation": self.job.generation})
+        stored = JobStatus.model_validate_json(stored.model_dump_json(by_alias=True))
         finalizers = self.job.finalizers if decision.finalizers is None else decision.finalizers
         self.job = replace(self.job, status=stored, finalizers=finalizers)
         self.gone = self.job.deleting and not finalizers
@@ -186,8 +189,9 @@ class Stage:
         attempt = int(name.rsplit(".", 1)[1])
         node = self.allocations[name].node if name in self.allocations else self.instances[name].node
         known = self.instances.get(name) or Instance(self.job.uid, name, "primary", node, attempt, "starting")
-        times = {"ready": {"ready_at": self.now}, "running": {"started_at": self.now}}.get(state, {})
-        self.instances[name] = replace(known, **{"state": state, "at": self.now, **times, **fields})
+        at = self.now + FRACTION
+        times = {"ready": {"ready_at": at}, "running": {"started_at": at}}.get(state, {})
+        self.instances[name] = replace(known, **{"state": state, "at": at, **times, **fields})
         return self
 
     def up(self) -> Stage:

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from api.http import exchange
+from api.http import exchange, operations
 from api.http.audit import Refusals
 from api.http.batch import Batch
 from api.http.core_nodes import CoreNodes
@@ -20,6 +20,7 @@ from api.http.endpoints import ROOT, Endpoints
 from api.http.hub import Hub
 from api.http.logs import Logs
 from api.http.metrics import Metrics
+from api.http.pages.routes import Pages
 from api.http.planning import Planning
 from api.http.problems import Problem
 from api.http.records import Records
@@ -48,12 +49,14 @@ def build(services: Services) -> Starlette:
     routes = [
         *ServerRoutes(services, threads, hub).routes(),
         *Users(services, threads).routes(),
+        *Pages(services, threads).routes(),
         *metrics.routes(),
         *Records(threads, hub).routes(),
         Route(f"{ROOT}/batch", Batch(threads).post, methods=["POST"]),
         *Planning(services, threads).routes(),
         *Why(services, threads).routes(),
         *Logs(threads, hub).routes(),
+        *operations.routes(services, threads),
         *CoreNodes(services, threads).routes(),
         *Endpoints(services, threads, hub).routes(),
     ]

@@ -18,6 +18,9 @@ from api.http import exchange, roles
 from api.http.audit import Refusals
 from api.http.envelope import printable
 from api.http.metrics import Metrics
+from api.http.pages import gate
+from api.http.pages.links import HOME
+from api.http.pages.routes import refused
 from api.http.problems import Problem
 from api.http.services import Caller, Services
 from api.http.threads import Threads
@@ -25,6 +28,7 @@ from store import grants
 from store.grants import Purpose
 from store.tx import Tx
 
+PROXY = b"rmctl-door"
 OWNER = Caller("owner")
 """Whoever may connect to the unix socket, where the connection does not say who that is."""
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -56,17 +60,46 @@ class Door:
             await send(message)
 
         try:
-            caller = await self._caller(scope)
+            turned = await self._enter(scope)
         except Exception as error:  # noqa: BLE001 - whatever the store says, this request gets an answer
-            await exchange.refusal(exchange.problem_of(error))(scope, receive, stamped)
-            return
-        if caller is None and scope["path"] not in roles.OPEN:
+            turned = exchange.refusal(exchange.problem_of(error))
+        await (turned or self._app)(scope, receive, stamped)
+
+    async def _enter(self, scope: Scope) -> Response | None:
+        """Names the caller; the answer to one that is not let in, or is sent elsewhere."""
+        page = gate.is_page(scope["path"])
+        if page and not of_a_socket(scope):
+            strange = gate.strange(scope, self._services.hosts)
+            if strange:
+                return self._refused(scope, Problem(403, "Forbidden", strange))
+            token = gate.shown_once(scope)
+            if token:
+                return await self._first_visit(scope, token)
+        caller = await self._caller(scope)
+        if caller is None and page and scope["method"] in ("GET", "HEAD"):
+            caller = await self._granted(gate.shown_session(scope), "session")
+        if caller is None and not is_open(scope["path"]):
             self._refusals.stranger(scope["method"], scope["path"])
-            problem = Problem(401, "Unauthorized", "a valid token is required")
-            await exchange.refusal(problem)(scope, receive, stamped)
-            return
+            hint = "rmctl open" if page else ""
+            return self._refused(scope, Problem(401, "Unauthorized", "a valid token is required", hint=hint))
         scope["state"]["caller"] = caller
-        await self._app(scope, receive, stamped)
+        return None
+
+    async def _first_visit(self, scope: Scope, token: str) -> Response:
+        session = self._services.token()
+        caller = await self._threads.write(lambda tx: gate.exchange(tx, token, session))
+        if caller is not None:
+            return gate.entered(scope, session)
+        if await self._granted(gate.shown_session(scope), "session") is not None:
+            return gate.without_token(scope)
+        self._refusals.stranger(scope["method"], scope["path"])
+        message = "this address was good once, and has been used, or its time is over"
+        return self._refused(scope, Problem(401, "Unauthorized", message, hint="rmctl open"))
+
+    def _refused(self, scope: Scope, problem: Problem) -> Response:
+        if not gate.is_page(scope["path"]):
+            return exchange.refusal(problem)
+        return refused(Request(scope), problem, self._services.server)
 
     async def _caller(self, scope: Scope) -> Caller | None:
         if of_a_socket(scope):
@@ -86,6 +119,9 @@ class Door:
 
     async def _granted(self, secret: str, *purposes: Purpose) -> Caller | None:
         """Read anew for each call, so that a token that is revoked is of no use at once."""
+
+        if not secret:
+            return None
 
         def read(tx: Tx) -> Caller | None:
             grant = grants.find(tx, secret, *purposes)
@@ -114,9 +150,15 @@ def guarded(route: Route, refusals: Refusals) -> Route:
     return Route(route.path, checked, methods=list(route.methods) if route.methods else None)
 
 
+def is_open(path: str) -> bool:
+    return path in roles.OPEN or path.startswith(f"{HOME}/static/")
+
+
 def of_a_socket(scope: Scope) -> bool:
-    """A unix socket has no port."""
+    """A unix socket has no port; a proxy to it says that its own callers have still to show who they are."""
     server = scope.get("server")
+    if (PROXY, b"listener") in scope["headers"]:
+        return False
     return server is None or server[1] is None
 
 

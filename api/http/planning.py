@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from api.http import batch, exchange, queries
 from api.http.endpoints import ROOT
-from api.http.services import Services
+from api.http.services import Preview, Services
 from api.http.threads import Threads
 from resources.bundle import Bundle
 from resources.canonical import Document
@@ -32,18 +32,31 @@ class Planning:
             body, queries.how(request.query_params, request.headers.get("user-agent", ""))
         )
         submissions = batch.submitted(documents, project)
+        traced = queries.flag(request.query_params, "trace")
 
         def planned(tx: Tx) -> list[Document]:
             items = []
             for written in batch.apply(tx, submissions, how):
                 item = batch.item(written)
                 if isinstance(written.resource, Bundle):
-                    item["placements"] = [
-                        {"job": one.job, "node": one.node, "tier": one.tier, "sentence": one.sentence}
-                        for one in self._services.plan(tx, written.resource)
-                    ]
+                    item["placements"] = [_told(one) for one in self._services.plan(tx, written.resource, traced)]
                 items.append(item)
             return items
 
         items = await self._threads.write(planned, dry_run=True)
         return exchange.answer({"kind": "Plan", "apiVersion": "rmctl/v1", "items": items})
+
+
+def _told(one: Preview) -> Document:
+    told: Document = {
+        "job": one.job,
+        "answer": one.answer,
+        "node": one.node,
+        "tier": one.tier,
+        "sentence": one.sentence,
+    }
+    if one.would_fit:
+        told["wouldFit"] = list(one.would_fit)
+    if one.tree:
+        told["trace"] = one.tree
+    return told

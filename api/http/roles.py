@@ -9,10 +9,11 @@ from api.http.problems import Problem
 from api.http.services import Caller
 
 ROOT = "/apis/rmctl/v1"
+SECRETS = f"{ROOT}/namespaces/{{project}}/secrets"
 ROLES = ("viewer", "operator", "admin")
 """Each may all that the one before it may. The role of nodes, `agent`, is none of them: here it may nothing."""
-OPEN = ("/healthz", "/livez", "/readyz")
-"""Answered to anyone who can reach the listener."""
+OPEN = ("/healthz", "/livez", "/readyz", "/ui/static/{name}")
+"""Answered to anyone who can reach the listener; the page that says no has a style too."""
 
 
 class Need(NamedTuple):
@@ -48,7 +49,8 @@ NEEDS: Mapping[str, Mapping[str, Need]] = {
     **dict.fromkeys(
         (
             "/api", "/apis", "/apis/rmctl", ROOT, "/api/v1", "/openapi/v2", "/openapi/v3", "/openapi/v3/apis/rmctl/v1",
-            "/version", "/metrics", f"{ROOT}/server", f"{ROOT}/server/authority",
+            "/version", "/metrics",
+            "/ui", "/ui/", "/ui/{kind}/{name}", f"{ROOT}/server", f"{ROOT}/server/authority",
             f"{ROOT}/events", f"{ROOT}/effects", f"{ROOT}/queue", "/api/v1/nodes",
             f"{ROOT}/{{plural}}/{{name}}/why", f"{ROOT}/namespaces/{{project}}/{{plural}}/{{name}}/why",
             f"{ROOT}/jobs/{{name}}/log", f"{ROOT}/namespaces/{{project}}/jobs/{{name}}/log",
@@ -76,6 +78,13 @@ NEEDS: Mapping[str, Mapping[str, Need]] = {
     f"{ROOT}/audit/capacity": ONLY_GET,
     f"{ROOT}/backup": {"GET": LOOK, "POST": Need("admin", "make backups")},
     f"{ROOT}/backup/kept": {"POST": Need("admin", "make backups")},
+    SECRETS: {"GET": reading("list secrets", "operator")},
+    f"{SECRETS}/{{name}}": {"DELETE": Need("operator", "delete secrets")},
+    f"{SECRETS}/{{name}}/{{key}}": {
+        "PUT": Need("operator", "set secrets"),
+        "DELETE": Need("operator", "delete secrets"),
+    },
+    f"{ROOT}/diagnosis": {"GET": reading("diagnose the server", "admin")},
     f"{ROOT}/server/stop": {"POST": Need("admin", "stop the server")},
     f"{ROOT}/tokens": {"POST": Need("admin", "issue join tokens")},
     f"{ROOT}/tokens/users": {"GET": reading("list tokens", "admin"), "POST": Need("admin", "issue tokens")},

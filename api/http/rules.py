@@ -16,13 +16,14 @@ from resources.resource import Resource
 from resources.validation import FieldError
 from resources.wire import to_wire
 from store import ledger, resources
+from store.pauses import PAUSED
 from store.tx import Tx
 
 Stored = Resource[Any, Any]
 IMMUTABLE: Mapping[str, tuple[str, ...]] = {"node": ("pool",)}
 VERBS = "rmctl-verbs"
 """The field manager of start, stop, restart and cordon."""
-WRITABLE_OF_A_JOB = frozenset({("spec", "active"), ("spec", "restartedAt")})
+WRITABLE_OF_A_JOB = frozenset({("spec", "active"), ("spec", "restartedAt"), ("annotations", PAUSED), ("annotations",)})
 NAMED = 3
 """How many users of a thing are named before they are only counted."""
 

@@ -6,8 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from controllers.providers.agent_commands import ExecJob
 from resources.bundle import Bundle
+from resources.effect import Answer
+from resources.facts import Instance
 from resources.job import Job
+from store.secret_files import SecretFiles
 from store.store import Store
 from store.tx import Tx
 
@@ -54,6 +58,12 @@ class Preview(Protocol):
     def tier(self) -> str | None: ...
     @property
     def sentence(self) -> str: ...
+    @property
+    def answer(self) -> str: ...
+    @property
+    def would_fit(self) -> Sequence[str]: ...
+    @property
+    def tree(self) -> str: ...
 
 
 class Signed(Protocol):
@@ -79,15 +89,22 @@ class Authority(Protocol):
 
 Explainer = Callable[[Tx, Job], Explanation | None]
 """Asks the pure placer about a job as it stands, against the present fleet; None where there is nothing to explain."""
-Planner = Callable[[Tx, Bundle], Sequence[Preview]]
-"""Asks the pure placer where the jobs of a bundle would go; the bundle need not be stored."""
+Executor = Callable[[str, ExecJob, float], Answer]
+"""(node, command, seconds) to what came of it; blocks until the node has answered, or the seconds are over."""
+Planner = Callable[[Tx, Bundle, bool], Sequence[Preview]]
+"""Asks the pure placer where the jobs of a bundle would go, with its whole trace or not; the bundle need not be
+stored."""
+
+
+def _done() -> None:
+    return None
 
 
 def _nothing(_tx: Tx, _job: Job) -> Explanation | None:
     return None
 
 
-def _nowhere(_tx: Tx, _bundle: Bundle) -> Sequence[Preview]:
+def _nowhere(_tx: Tx, _bundle: Bundle, _traced: bool) -> Sequence[Preview]:
     return ()
 
 
@@ -110,7 +127,17 @@ class Services:
     tokens: Mapping[str, Caller] = field(default_factory=dict)
     explain: Explainer = _nothing
     plan: Planner = _nowhere
+    hosts: tuple[str, ...] = ()
+    """Names under which the listeners may be asked for pages, beside those of loopback."""
     authority: Authority | None = None
     """Signs client certificates, where there is a listener with TLS."""
     counters: Callable[[], Mapping[str, float]] = _no_gauges
     """Counters of the runtime by metric name, for `/metrics`."""
+    resumed: Callable[[], None] = _done
+    """Called when effects may begin again: nodes are asked anew for what they run."""
+    strays: Callable[[], Sequence[Instance]] = tuple
+    """Instances that nodes told of and nobody knows, while effects are held."""
+    secrets: SecretFiles | None = None
+    """Where the values of secrets are kept; None where this server keeps none."""
+    execute: Executor | None = None
+    """Runs one command beside a job; blocks until it has ended."""

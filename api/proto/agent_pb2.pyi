@@ -139,6 +139,7 @@ class Hello(_message.Message):
     INVENTORY_FIELD_NUMBER: _builtins.int
     INSTANCES_FIELD_NUMBER: _builtins.int
     REPORT_SEQ_FIELD_NUMBER: _builtins.int
+    KEPT_FIELD_NUMBER: _builtins.int
     node: _builtins.str
     credential: _builtins.str
     """The node's own secret. Beside a join token it is the one to be registered; the agent makes and keeps it before it
@@ -156,6 +157,10 @@ class Hello(_message.Message):
     def instances(self) -> _containers.RepeatedCompositeFieldContainer[Global___Instance]:
         """The whole truth: an instance that is not named here has ended."""
 
+    @_builtins.property
+    def kept(self) -> _containers.RepeatedCompositeFieldContainer[Global___JobFolder]:
+        """Folders of jobs that have no living instance here."""
+
     def __init__(
         self,
         *,
@@ -168,14 +173,42 @@ class Hello(_message.Message):
         inventory: Global___Inventory | None = ...,
         instances: _abc.Iterable[Global___Instance] | None = ...,
         report_seq: _builtins.int = ...,
+        kept: _abc.Iterable[Global___JobFolder] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["inventory", b"inventory"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent_version", b"agent_version", "boot_id", b"boot_id", "credential", b"credential", "instances", b"instances", "inventory", b"inventory", "join_token", b"join_token", "node", b"node", "pool", b"pool", "report_seq", b"report_seq"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent_version", b"agent_version", "boot_id", b"boot_id", "credential", b"credential", "instances", b"instances", "inventory", b"inventory", "join_token", b"join_token", "kept", b"kept", "node", b"node", "pool", b"pool", "report_seq", b"report_seq"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Hello: _TypeAlias = Hello  # noqa: Y015
+
+@_typing.final
+class JobFolder(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROJECT_FIELD_NUMBER: _builtins.int
+    JOB_FIELD_NUMBER: _builtins.int
+    JOB_UID_FIELD_NUMBER: _builtins.int
+    project: _builtins.str
+    job: _builtins.str
+    """BUNDLE.ROLE.JOB"""
+    job_uid: _builtins.str
+    """Empty where the agent does not know it any more."""
+    def __init__(
+        self,
+        *,
+        project: _builtins.str = ...,
+        job: _builtins.str = ...,
+        job_uid: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["job", b"job", "job_uid", b"job_uid", "project", b"project"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___JobFolder: _TypeAlias = JobFolder  # noqa: Y015
 
 @_typing.final
 class Inventory(_message.Message):
@@ -578,12 +611,17 @@ class Result(_message.Message):
     DETAIL_FIELD_NUMBER: _builtins.int
     RETRY_AFTER_SECONDS_FIELD_NUMBER: _builtins.int
     PID_FIELD_NUMBER: _builtins.int
+    EXECUTED_FIELD_NUMBER: _builtins.int
     effect_id: _builtins.str
     outcome: Global___Result.Outcome.ValueType
     code: _builtins.str
     detail: _builtins.str
     retry_after_seconds: _builtins.float
     pid: _builtins.int
+    @_builtins.property
+    def executed(self) -> Global___Executed:
+        """What came of an Exec."""
+
     def __init__(
         self,
         *,
@@ -593,14 +631,52 @@ class Result(_message.Message):
         detail: _builtins.str = ...,
         retry_after_seconds: _builtins.float = ...,
         pid: _builtins.int = ...,
+        executed: Global___Executed | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["executed", b"executed"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "detail", b"detail", "effect_id", b"effect_id", "outcome", b"outcome", "pid", b"pid", "retry_after_seconds", b"retry_after_seconds"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "detail", b"detail", "effect_id", b"effect_id", "executed", b"executed", "outcome", b"outcome", "pid", b"pid", "retry_after_seconds", b"retry_after_seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Result: _TypeAlias = Result  # noqa: Y015
+
+@_typing.final
+class Executed(_message.Message):
+    """A command beside a job has ended; its output is cut at the agent's limit."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    CODE_FIELD_NUMBER: _builtins.int
+    SIGNAL_FIELD_NUMBER: _builtins.int
+    OUTPUT_FIELD_NUMBER: _builtins.int
+    ERROR_FIELD_NUMBER: _builtins.int
+    TRUNCATED_FIELD_NUMBER: _builtins.int
+    TIMED_OUT_FIELD_NUMBER: _builtins.int
+    code: _builtins.int
+    signal: _builtins.int
+    """Set when a signal ended it."""
+    output: _builtins.bytes
+    error: _builtins.bytes
+    truncated: _builtins.bool
+    timed_out: _builtins.bool
+    def __init__(
+        self,
+        *,
+        code: _builtins.int = ...,
+        signal: _builtins.int = ...,
+        output: _builtins.bytes = ...,
+        error: _builtins.bytes = ...,
+        truncated: _builtins.bool = ...,
+        timed_out: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["code", b"code", "error", b"error", "output", b"output", "signal", b"signal", "timed_out", b"timed_out", "truncated", b"truncated"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Executed: _TypeAlias = Executed  # noqa: Y015
 
 @_typing.final
 class Welcome(_message.Message):
@@ -613,6 +689,7 @@ class Welcome(_message.Message):
     FENCE_SECONDS_FIELD_NUMBER: _builtins.int
     SUPERSEDED_FIELD_NUMBER: _builtins.int
     REPORT_SEQ_FIELD_NUMBER: _builtins.int
+    GONE_FIELD_NUMBER: _builtins.int
     credential: _builtins.str
     """Set when a Hello brought a join token and no credential of its own."""
     heartbeat_seconds: _builtins.float
@@ -624,6 +701,10 @@ class Welcome(_message.Message):
     def superseded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids of instances that a newer one has replaced: the agent ends them."""
 
+    @_builtins.property
+    def gone(self) -> _containers.RepeatedCompositeFieldContainer[Global___JobFolder]:
+        """Those of the kept folders whose job is gone."""
+
     def __init__(
         self,
         *,
@@ -632,10 +713,11 @@ class Welcome(_message.Message):
         fence_seconds: _builtins.float = ...,
         superseded: _abc.Iterable[_builtins.str] | None = ...,
         report_seq: _builtins.int = ...,
+        gone: _abc.Iterable[Global___JobFolder] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["credential", b"credential", "fence_seconds", b"fence_seconds", "heartbeat_seconds", b"heartbeat_seconds", "report_seq", b"report_seq", "superseded", b"superseded"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["credential", b"credential", "fence_seconds", b"fence_seconds", "gone", b"gone", "heartbeat_seconds", b"heartbeat_seconds", "report_seq", b"report_seq", "superseded", b"superseded"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1053,11 +1135,19 @@ Global___Handover: _TypeAlias = Handover  # noqa: Y015
 
 @_typing.final
 class Exec(_message.Message):
+    """Run one command beside an instance, in its folder and with its environment. It is no effect: it is not kept, and
+    not carried out again.
+    """
+
     DESCRIPTOR: _descriptor.Descriptor
 
     INSTANCE_ID_FIELD_NUMBER: _builtins.int
     ARGV_FIELD_NUMBER: _builtins.int
+    TIMEOUT_SECONDS_FIELD_NUMBER: _builtins.int
+    INPUT_FIELD_NUMBER: _builtins.int
     instance_id: _builtins.str
+    timeout_seconds: _builtins.float
+    input: _builtins.bytes
     @_builtins.property
     def argv(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     def __init__(
@@ -1065,10 +1155,12 @@ class Exec(_message.Message):
         *,
         instance_id: _builtins.str = ...,
         argv: _abc.Iterable[_builtins.str] | None = ...,
+        timeout_seconds: _builtins.float = ...,
+        input: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["argv", b"argv", "instance_id", b"instance_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["argv", b"argv", "input", b"input", "instance_id", b"instance_id", "timeout_seconds", b"timeout_seconds"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1080,19 +1172,17 @@ class Forget(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    PROJECT_FIELD_NUMBER: _builtins.int
-    JOB_FIELD_NUMBER: _builtins.int
-    project: _builtins.str
-    job: _builtins.str
+    FOLDER_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def folder(self) -> Global___JobFolder: ...
     def __init__(
         self,
         *,
-        project: _builtins.str = ...,
-        job: _builtins.str = ...,
+        folder: Global___JobFolder | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["folder", b"folder"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["job", b"job", "project", b"project"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["folder", b"folder"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -13,7 +13,7 @@ from resources.names import JobKey
 
 STALLED = {"RestartCeiling": "RestartCeiling", "InvalidSpec": "InvalidSpec", "Dropped": "JobDropped"}
 """A job's terminal reason as the bundle tells it."""
-WORST = ("CrashLooping", "NoFit", "Recovering", "NodeSilent")
+WORST = ("CrashLooping", "NoFit", "Recovering", "NodeSilent", "Paused")
 """Reasons of jobs that name the bundle's, the gravest first."""
 AS = {"NotReady": "Recovering", "Provisioning": "NoFit", "Broken": "Recovering"}
 
@@ -153,9 +153,9 @@ def _counts(job: Job) -> bool:
 
 
 def _maybe(job: Job) -> bool:
-    """Ready, or silent and so perhaps still ready."""
+    """Ready, or silent or paused and so perhaps still ready."""
     found = ready_of(job)
-    return found is not None and found.status != "False"
+    return found is not None and (found.status != "False" or found.reason == "Paused")
 
 
 def _restarts(jobs: Sequence[Job]) -> str:

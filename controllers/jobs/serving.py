@@ -11,7 +11,7 @@ from resources.allocation import Allocation
 from resources.conditions import Condition, condition
 from resources.event import Event
 from resources.facts import Instance
-from resources.instants import rfc3339
+from resources.instants import kept, rfc3339
 
 DOUBT_SECONDS = 60.0
 """An answer that stays out this long, with the node there to be asked, needs a person."""
@@ -86,7 +86,7 @@ def _alive(step: Step, claim: Allocation, row: Instance) -> Decision:
         ready_at=row.ready_at,
         ever_ran=step.status.ever_ran or lives,
     )
-    if row.state == "ready" and step.job.status.ready_at != row.ready_at:
+    if row.state == "ready" and row.ready_at is not None and step.job.status.ready_at != kept(row.ready_at):
         step = step.plus(events=(Event("JobUpdated", _became_ready(row)),))
     ready = silent_ready(step, claim.node, "runs on" if lives else "starts on") or _ready(row, claim.node)
     return step.end(ready, room=claim.node)

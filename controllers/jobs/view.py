@@ -29,6 +29,7 @@ class NodeState:
     given_up: bool = False
     """A person said that it will not come back, or it is registered no longer."""
     connected: bool = True
+    """Its agent can be asked: the stream is open, and heartbeats come over it."""
     silent_since: float | None = None
     address: str = ""
     zone: str = ""
@@ -92,14 +93,15 @@ def _node(name: str, reader: Reader) -> NodeState | None:
 def state_of(node: Node, facts: NodeFacts | None) -> NodeState:
     status = node.status
     since = status.silent_since
-    connected = facts is not None and facts.connected
-    back = connected and facts is not None and (since is None or facts.last_heartbeat > since)
+    open_ = facts is not None and facts.connected
+    back = open_ and facts is not None and (since is None or facts.last_heartbeat > since)
+    silent = status.phase in ("silent", "lost") and not back
     return NodeState(
         name=node.name,
-        silent=status.phase in ("silent", "lost") and not back,
+        silent=silent,
         lost=status.phase == "lost" and not back,
         given_up=status.given_up,
-        connected=connected,
+        connected=open_ and not silent,
         silent_since=since,
         address=status.address or "",
         zone=status.zone or "",

@@ -63,9 +63,22 @@ class ForgetJob:
     fingerprint: str
     project: str
     job: str
+    job_uid: str
 
 
-Command = StartJob | StopJob | ForgetJob
+@dataclass(frozen=True)
+class ExecJob:
+    """One command beside a living instance. No effect: `effect` only finds the answer."""
+
+    effect: str
+    instance: str
+    argv: tuple[str, ...]
+    timeout_seconds: float
+    input: bytes = field(default=b"", repr=False)
+    fingerprint: str = ""
+
+
+Command = StartJob | StopJob | ForgetJob | ExecJob
 
 
 def start_request(

@@ -20,8 +20,8 @@ ABSENT_SECONDS = 5.0
 ENDING = frozenset({"stopping", "exited"})
 GONE = frozenset({"lost", "terminated", "released"})
 
-Secrets = Callable[[str, str], str | None]
-"""(secret, key) to value."""
+Secrets = Callable[[str, str, str], str | None]
+"""(project, secret, key) to value."""
 
 
 class Promise(Protocol):
@@ -103,6 +103,13 @@ class Connections:
                 if self._waiting.get(key) is answer:
                     del self._waiting[key]
 
+    def tell(self, node: str, command: Command) -> None:
+        """Down the node's stream if it has one; nobody waits for what comes of it."""
+        with self._lock:
+            stream = self._streams.get(node)
+        if stream is not None:
+            stream.deliver(command)
+
     def settle(self, node: str, effect: str, answer: Answer) -> bool:
         """A node's answer; False when nobody waits for it any more."""
         with self._lock:
@@ -181,9 +188,10 @@ class AgentDriver:
     def _secret_values(self, effect: EffectRecord) -> dict[str, str] | Deferred:
         values = {}
         for name, where in effect.request["spec"].get("secretEnv", {}).items():
-            value = self._secrets(where["secret"], where["key"]) if self._secrets is not None else None
+            project, secret, key = effect.request["project"], where["secret"], where["key"]
+            value = self._secrets(project, secret, key) if self._secrets is not None else None
             if value is None:
-                return Deferred(f"secretEnv.{name}: secret {where['secret']} has no key {where['key']}", 30.0)
+                return Deferred(f"secretEnv.{name}: secret {secret} has no key {key}", 30.0)
             values[name] = value
         return values
 

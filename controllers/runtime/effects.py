@@ -15,7 +15,7 @@ from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
 from resources.effect import Absent, Answer, Applied, EffectRecord, Observation, Rejected, Unknown
 from resources.event import Event
-from store import effects, events, resources
+from store import effects, events, holds, resources
 from store.effects import EffectClaim
 from store.environment import Environment, Task
 from store.errors import ClaimLost, Failed
@@ -65,7 +65,7 @@ class EffectWorkers:
             store,
             environment,
             provider,
-            Source(self._take, lambda tx: effects.next_due(tx, provider), self._soonest),
+            Source(self._take, self._next_due, self._soonest),
             self._work,
             workers=workers,
             most=workers,
@@ -94,7 +94,13 @@ class EffectWorkers:
         self._store_all([self._answer(claim)])
 
     def _take(self, tx: Tx, limit: int) -> Sequence[EffectClaim]:
+        if holds.find(tx) is not None:
+            return ()
         return effects.claim(tx, self._driver.provider, limit=limit, token=self._environment.token)
+
+    def _next_due(self, tx: Tx) -> float | None:
+        """None while effects are held: lifting the hold says that they are due."""
+        return None if holds.find(tx) is not None else effects.next_due(tx, self._driver.provider)
 
     def _soonest(self, notes: Sequence[object]) -> float | None:
         mine = self._driver.provider

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import structlog
 
+from controllers.runtime import pausing
 from controllers.runtime.backoff import backoff
 from controllers.runtime.commit import commit
 from controllers.runtime.controller import Controller
@@ -184,10 +186,15 @@ class Passes:
         resource = resources.find(tx, claim.ref)
         if resource is None or controller is None:
             return resource, None
+        paused = pausing.held(tx, resource)
+        if paused is not None:
+            return resource, paused
         view = controller.observe(resource, SnapshotReader(tx, self._fleet, self._epoch.since()))
+        released = pausing.released(tx, resource)
         seed = self._environment.random().getrandbits(32)
         facts = Facts(now=self._environment.now(), seed=seed, excluded=dict(excluded))
-        return resource, controller.decide(resource, view, facts)
+        decision = controller.decide(resource, view, facts)
+        return resource, replace(decision, wake=(*decision.wake, *released)) if released else decision
 
     def _commit(self, tx: Tx, claim: Claim, resource: Resource[Any, Any], decision: Decision) -> None:
         if decision.no_place_since is not None:

@@ -171,8 +171,36 @@ def test_a_plan_shows_where_jobs_would_run_and_ends_with_6_when_one_cannot(
         "bundle/hello would be created\n"
         "  job/hello/primary/web  → node-a  tier local\n"
         f"  job/hello/backup/web   waits     {NO_FIT}\n",
-        "",
+        f"1 of 2 jobs would wait. Next: rmctl apply -f {hello}\n",
     )
+
+
+def test_a_plan_lists_what_would_help_and_with_a_trace_what_became_of_every_node(
+    api: FakeApi, rmctl: Rmctl, hello: str
+) -> None:
+    waits = {"job": "hello/primary/web", "node": None, "tier": None, "sentence": NO_FIT, "wouldFit": ["it were small"]}
+    stays = {"job": "hello/backup/web", "node": "node-a", "tier": "local", "sentence": "runs", "answer": "runs"}
+    traced = {**waits, "trace": f"{NO_FIT}\nNodes\n  node-a  refused  cordoned\n"}
+    api.on("POST plan", an_outcome(placements=[waits, stays]), an_outcome(placements=[traced]))
+    assert rmctl("plan", "-f", hello).out.splitlines()[1:] == [
+        f"  job/hello/primary/web  waits      {NO_FIT}",
+        "    would fit if",
+        "      1. it were small",
+        "  job/hello/backup/web   on node-a  stays",
+    ]
+    assert rmctl("place", "-f", hello).out.splitlines()[2:] == [
+        "    Nodes",
+        "      node-a  refused  cordoned",
+        "    would fit if",
+        "      1. it were small",
+    ]
+    assert [one.query for one in api.sent("POST", "plan")] == [{}, {"trace": "true"}]
+
+
+def test_validate_needs_no_server(api: FakeApi, rmctl: Rmctl, tmp_path: Path) -> None:
+    path = tmp_path / "pool.yaml"
+    path.write_text(rmctl("init", "pool", "mine").out, encoding="utf-8")
+    assert (rmctl("validate", "-f", str(path)).out, api.requests) == ("pool/mine is valid\n", [])
 
 
 def test_plan_exit_code_tells_differences(api: FakeApi, rmctl: Rmctl, hello: str) -> None:
@@ -372,11 +400,15 @@ def test_a_token_is_all_that_node_token_prints(api: FakeApi, rmctl: Rmctl) -> No
 
 
 def test_a_node_that_will_not_come_back_is_given_up(api: FakeApi, rmctl: Rmctl) -> None:
-    api.on("PATCH nodes/n1", Answer(a_node("n1", 0, 0)))
-    assert rmctl("node", "lost", "n1").out == "node/n1 given up, unless it is heard again\n"
-    body = api.requests[0].body
+    silent = a_node("n1", 0, 0)
+    for one in silent["status"]["conditions"]:
+        one["status"] = "Unknown"
+    api.on("GET nodes/n1", Answer(silent))
+    api.on("PATCH nodes/n1", Answer(silent))
+    assert rmctl("node", "lost", "n1").out == "node/n1 is given up\n"
+    body = api.requests[-1].body
     assert body is not None
-    assert list(body["metadata"]["annotations"]) == ["rmctl/lost"]
+    assert list(body["metadata"]["annotations"]) == ["rmctl/lost", "rmctl/lost-reason"]
 
 
 # server, version

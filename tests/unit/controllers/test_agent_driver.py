@@ -168,9 +168,9 @@ def test_a_secret_that_is_not_there_is_waited_for():
     effect = replace(
         START, request=START.request | {"spec": spec | {"secretEnv": {"KEY": {"secret": "db", "key": "password"}}}}
     )
-    answer = AgentDriver(connections, secrets=lambda _secret, _key: None).apply(effect)
+    answer = AgentDriver(connections, secrets=lambda _project, _secret, _key: None).apply(effect)
     assert answer == Deferred("secretEnv.KEY: secret db has no key password", 30.0)
-    AgentDriver(connections, secrets=lambda secret, key: f"{secret}/{key}").apply(effect)
+    AgentDriver(connections, secrets=lambda _project, secret, key: f"{secret}/{key}").apply(effect)
     [command] = stream.sent
     assert isinstance(command, StartJob)
     assert (command.secrets, "db/password" in repr(command)) == ({"KEY": "db/password"}, False)

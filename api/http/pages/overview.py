@@ -1,0 +1,160 @@
+"""What the overview shows: every resource in a line, room by node, and the latest events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from api.http.durations import age
+from api.http.lists import documents
+from api.http.pages.bars import Bar, bar
+from api.http.pages.links import address
+from api.http.records import event_document
+from api.http.summary import NO_TIERS, Tiers, condition, counted, fixed_tiers, line, moment
+from resources.canonical import Document
+from resources.names import shown
+from resources.reference import Ref
+from resources.registry import KINDS
+from store import changes, events, resources
+from store.tx import Tx
+
+MOST_LINES = 1000
+MOST_NODES = 200
+EVENTS = 12
+UNITS = {"memory": " MiB"}
+SAGAS = frozenset({"drain", "migration", "interruption", "reservation"})
+"""Those that have come to their end are left out unless they are asked for."""
+BEFORE_BUNDLES = 40
+
+
+class Entry(NamedTuple):
+    """One line of `rmctl get resources`, and where its page is."""
+
+    name: str
+    ready: str
+    reason: str
+    age: str
+    where: str
+    detail: str
+    href: str
+
+
+class Room(NamedTuple):
+    """What of a node's vcpu is claimed, drawn and in numbers; `others` are its other resources, in words."""
+
+    node: str
+    bar: Bar
+    claimed: str
+    free: str
+    total: str
+    others: str
+    href: str
+
+
+class Happened(NamedTuple):
+    ago: str
+    severity: str
+    type: str
+    subject: str
+    message: str
+    href: str
+
+
+class Overview(NamedTuple):
+    """`sentence` is the first line, `step` the command that says more; `more` lines are left out."""
+
+    project: str
+    projects: tuple[str, ...]
+    sentence: str
+    step: str
+    entries: tuple[Entry, ...]
+    more: int
+    rooms: tuple[Room, ...]
+    events: tuple[Happened, ...]
+    revision: int
+
+
+def overview(tx: Tx, project: str, *, problems: bool, everything: bool) -> Overview:
+    """Of the cluster-wide kinds and one project, in the order of `rmctl get resources`."""
+    found: dict[str, list[Document]] = {}
+    for kind in sorted(KINDS, key=lambda one: (BEFORE_BUNDLES if one.name in SAGAS else one.order, one.name)):
+        stored = resources.list_all(tx, kind.name, project if kind.namespaced else None)
+        listed = documents(tx, kind, sorted(stored, key=lambda one: one.name))
+        found[kind.name] = [one for one in listed if everything or not _finished(one)]
+    tiers = fixed_tiers(found.get("pool", ()))
+    entries = [entry(one, tx.now, tiers) for group in found.values() for one in group]
+    sentence, step = _first_line(entries)
+    shown_entries = [one for one in entries if not problems or one.ready != "True"]
+    return Overview(
+        project,
+        projects_of(tx),
+        sentence,
+        step,
+        tuple(shown_entries[:MOST_LINES]),
+        max(0, len(shown_entries) - MOST_LINES),
+        tuple(filter(None, map(room, found.get("node", [])[:MOST_NODES]))),
+        happened(tx, None, EVENTS),
+        changes.head(tx),
+    )
+
+
+def entry(document: Document, now: float, tiers: Tiers = NO_TIERS) -> Entry:
+    glance = line(document, now=now, tiers=tiers)
+    metadata = document["metadata"]
+    since = moment(metadata.get("creationTimestamp"))
+    old = age(now - since) if since is not None else "-"
+    name = shown(document["kind"], metadata["name"])
+    href = address(document["kind"], metadata["name"], metadata.get("namespace", ""))
+    return Entry(name, glance.ready, glance.reason, old, glance.where, glance.detail, href)
+
+
+def room(node: Document) -> Room | None:
+    """None for a node that has not said what it has."""
+    capacity = (node.get("status") or {}).get("capacity") or {}
+    if "vcpu" not in capacity:
+        return None
+    name = node["metadata"]["name"]
+    total, cap, claimed = (float(capacity["vcpu"].get(key, 0)) for key in ("total", "cap", "reserved"))
+    others = [
+        f"{amount.get('reserved', 0):g} of {amount.get('cap', 0):g}{UNITS.get(resource, '')} {resource}"
+        for resource, amount in sorted(capacity.items())
+        if resource != "vcpu"
+    ]
+    drawn = bar(total, cap, claimed, f"{name}: {claimed:g} of {cap:g} vcpu claimed")
+    free = f"{max(0.0, cap - claimed):g}"
+    return Room(name, drawn, f"{claimed:g}", free, f"{cap:g}", ", ".join(others), address("node", name))
+
+
+def happened(tx: Tx, ref: Ref | None, limit: int, uid: str | None = None) -> tuple[Happened, ...]:
+    """Newest first."""
+    found = []
+    for record in events.list_for(tx, ref, uid=uid, limit=limit):
+        told = event_document(record)
+        times = f" (×{told['count']})" if told["count"] > 1 else ""
+        href = address(told["kind"], told["name"], told["project"])
+        ago = age(tx.now - record.last_at)
+        found.append(Happened(ago, told["severity"], told["type"], told["for"], f"{told['message']}{times}", href))
+    return tuple(found)
+
+
+def projects_of(tx: Tx) -> tuple[str, ...]:
+    """`default`, and every project that something lives in."""
+    found = {one.project for kind in KINDS if kind.namespaced for one in resources.list_all(tx, kind.name)}
+    return tuple(sorted(found | {"default"}))
+
+
+def _first_line(entries: Sequence[Entry]) -> tuple[str, str]:
+    bad = [one for one in entries if one.ready != "True"]
+    if not entries:
+        return "Nothing is here yet.", "rmctl apply -f FILE"
+    if not bad:
+        return f"All is ready: {counted(len(entries), 'resource', 'resources')}.", ""
+    first = next((one for one in bad if one.name.startswith("job/")), bad[0])
+    are = "is" if len(bad) == 1 else "are"
+    return f"{len(bad)} of {counted(len(entries), 'resource', 'resources')} {are} not ready.", f"rmctl why {first.name}"
+
+
+def _finished(document: Document) -> bool:
+    if document["kind"] not in SAGAS:
+        return False
+    return any(condition(document, type_).get("status") == "True" for type_ in ("Ready", "Stalled"))
