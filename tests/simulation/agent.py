@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.errors import CANCELLED, INVALID_SPEC, NO_CAPACITY, OTHER_FINGERPRINT, PORT_TAKEN
+from agent.heartbeats import Heartbeats
 from agent.supervisor import RETRY_SECONDS
 from api.agent_facts import Welcomed
 from api.agent_wire import Hello
@@ -148,7 +149,7 @@ class SimAgent:
         """Until the stream is over; whether there was a welcome."""
         scheduler, down = self.world.scheduler, session.down
         hello = self._hello()
-        sent = {0: scheduler.monotonic}
+        beats = Heartbeats(scheduler.monotonic)
         session.send_up(hello)
         while not down.messages and not down.closed:
             down.bell.clear()
@@ -157,31 +158,30 @@ class SimAgent:
         welcome = down.messages.popleft() if down.messages else None
         if not isinstance(welcome, Welcomed):
             return False
-        self._resume(hello, welcome, sent[0])
+        self._renew(beats, 0, welcome)
+        self._resume(hello, welcome)
         self._bell = down.bell
-        seq, due, told, heard = 0, scheduler.monotonic, hello.report_seq, scheduler.monotonic
+        seq, due, told = 0, scheduler.monotonic, hello.report_seq
         while True:
             down.bell.clear()
             while down.messages:
                 message = down.messages.popleft()
                 if isinstance(message, Beat):
-                    heard = scheduler.monotonic
-                    self._fence(sent.pop(message.seq), welcome.fence_seconds)
+                    self._renew(beats, message.seq, welcome)
                 else:
                     self._take(session, message)
-            if down.closed or scheduler.monotonic >= heard + MISSED_HEARTBEATS * HEARTBEAT_SECONDS:
+            if down.closed or scheduler.monotonic >= beats.answered + MISSED_HEARTBEATS * HEARTBEAT_SECONDS:
                 return True
             if scheduler.monotonic >= due:
                 seq, due = seq + 1, scheduler.monotonic + HEARTBEAT_SECONDS
-                sent[seq] = scheduler.monotonic
+                beats.send(seq, scheduler.monotonic)
                 session.send_up(Beat(seq))
             told = self._tell(session, told)
             if not down.bell.is_set():
                 down.bell.wait(max(due - scheduler.monotonic, 0.01))
 
-    def _resume(self, hello: Hello, welcome: Welcomed, sent: float) -> None:
+    def _resume(self, hello: Hello, welcome: Welcomed) -> None:
         self.joined = True
-        self._fence(sent, welcome.fence_seconds)
         self._acknowledged(hello.report_seq)
         self._results.clear()
         for instance in welcome.superseded:
@@ -208,8 +208,10 @@ class SimAgent:
             session.send_up(result)
         return told
 
-    def _fence(self, sent: float, seconds: float) -> None:
-        self.machine.fence_at = max(self.machine.fence_at, sent + seconds)
+    def _renew(self, beats: Heartbeats, seq: int, welcome: Welcomed) -> None:
+        sent = beats.acknowledge(seq, self.world.scheduler.monotonic)
+        if sent is not None:
+            self.machine.fence_at = sent + welcome.fence_seconds
 
     def _acknowledged(self, seq: int) -> None:
         for number in [n for n in self._reports if n <= seq]:
