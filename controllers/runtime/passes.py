@@ -188,7 +188,7 @@ class Passes:
         paused = pausing.held(tx, resource)
         if paused is not None:
             return resource, paused
-        view = controller.observe(resource, SnapshotReader(tx, self._fleet, self._started_at))
+        view = controller.observe(resource, SnapshotReader(tx, self._fleet, self._store.heard_since(self._started_at)))
         released = pausing.released(tx, resource)
         seed = self._environment.random().getrandbits(32)
         facts = Facts(now=self._environment.now(), seed=seed, excluded=dict(excluded))
