@@ -98,7 +98,9 @@ class ServerRoutes:
         return exchange.answer({**told, "sha256": authority.digest})
 
     async def stop(self, request: Request) -> Response:
-        """Answered before the stop begins. A full disk keeps the audit from being written, not the server from ending."""
+        """Answered before the stop begins. A full disk keeps the audit from being written, not the server
+        from ending: its log tells who asked.
+        """
         await exchange.body(request)
         caller = exchange.caller(request)
         try:
