@@ -26,7 +26,7 @@ from cli.sockets import names_of_this_machine, tcp_socket, unix_socket
 from controllers.preview import explain, preview
 from controllers.providers.agents import AgentDriver, Connections
 from controllers.registry import CONTROLLERS
-from controllers.runtime.environment import Threads
+from controllers.runtime.environment import Threads, settle_in
 from controllers.runtime.manager import Manager
 from resources.reference import Ref
 from resources.version import VERSION
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("rmctl.server")
 RENEWAL_SECONDS = 12 * 3600.0
-SWITCH_SECONDS = 0.0005
-"""Beside busy threads an event loop answers within milliseconds only when threads give way this often."""
 FIRST_POOL = {"tiers": [{"name": "local", "kind": "local-servers", "scaleOut": "fixed"}]}
 
 
@@ -60,7 +58,7 @@ class Server:
     """One process: store, manager, HTTP, the agents' door. `serve` runs until it is told to stop."""
 
     def __init__(self, settings: ServerSettings) -> None:
-        sys.setswitchinterval(SWITCH_SECONDS)
+        settle_in()
         self._settings = settings
         self._environment = Threads()
         self._stopping = asyncio.Event()
@@ -132,7 +130,7 @@ class Server:
         """No new work, then what is under way, then the doors, the writer last."""
         log.info("stopping")
         self._ready = False
-        await asyncio.to_thread(self._manager.stop)
+        await self.end_work()
         app.state.hub.close()
         await self._agents.stop(grace=2.0)
         for server, _ in serving:
@@ -142,6 +140,10 @@ class Server:
         await asyncio.to_thread(self._store.close)
         for path in (self.http_socket, self.agents_socket):
             path.unlink(missing_ok=True)
+
+    async def end_work(self) -> None:
+        """Returns when no pass and no effect is under way. The doors are open meanwhile, and say not ready."""
+        await asyncio.to_thread(self._manager.stop)
 
     def _ask_to_stop(self) -> None:
         self._loop.call_soon_threadsafe(self._stopping.set)

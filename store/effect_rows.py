@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from resources.canonical import canonical
 from resources.effect import EffectRecord
 from resources.reference import Ref
+from store import parsed
 
 
 def row_of(made: EffectRecord) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def record_of(row: Any) -> EffectRecord:
         target=row.target,
         generation=row.generation,
         fingerprint=row.fingerprint,
-        request=json.loads(row.request),
+        request=parsed.plain(None, row.request),
         state=row.state,
         attempts=row.attempts,
         created_at=row.created_at,

@@ -14,10 +14,11 @@ class Held:
     Statements built on the spot may still run through `connection`: they find the transaction open.
     """
 
-    __slots__ = ("connection", "driver", "errors")
+    __slots__ = ("connection", "dialect", "driver", "errors")
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self.dialect = connection.dialect
         self.driver: Any = connection.connection.dbapi_connection
         self.errors: tuple[type[Exception], ...] = (DBAPIError, connection.dialect.loaded_dbapi.Error)
         """What a failing statement raises, built on the spot or prepared."""

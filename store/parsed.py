@@ -35,5 +35,5 @@ def status(model: Any, text: str) -> Any:
 
 @_remembered
 def plain(_model: Any, text: str) -> Any:
-    """Labels, annotations, finalizers."""
+    """Labels, annotations, finalizers, requests of effects."""
     return json.loads(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from sqlalchemy import Row, bindparam, case, delete, func, or_, select, update
@@ -41,6 +42,10 @@ class Claim:
     conflicts: int
     expires_at: float
     due_since: float
+
+    @cached_property
+    def token_hash(self) -> str:
+        return hashed(self.token)
 
 
 _key = (table.c.kind == bindparam("k"), table.c.project == bindparam("p"), table.c.name == bindparam("n"))
@@ -269,7 +274,7 @@ def _names(ref: Ref) -> dict[str, Any]:
 
 
 def _fence(tx: Tx, claim: Claim) -> dict[str, Any]:
-    return {**_names(claim.ref), "hash": hashed(claim.token), "g": claim.lease_generation, "now": tx.now}
+    return {**_names(claim.ref), "hash": claim.token_hash, "g": claim.lease_generation, "now": tx.now}
 
 
 def rebuild(tx: Tx) -> tuple[int, int]:

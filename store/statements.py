@@ -17,7 +17,7 @@ Arguments = Callable[[Values], Sequence[Any]]
 
 
 class Rows:
-    """What a statement gave: rows with their columns as attributes, read as SQLAlchemy's results are."""
+    """What a query gave: rows with their columns as attributes, read as SQLAlchemy's results are."""
 
     __slots__ = ("_cursor", "_make")
 
@@ -48,14 +48,6 @@ class Rows:
         self._cursor.close()
         return row[0]
 
-    @property
-    def rowcount(self) -> int:
-        return int(self._cursor.rowcount)
-
-    @property
-    def lastrowid(self) -> int:
-        return int(self._cursor.lastrowid)
-
 
 class Statement:
     """A Core statement and its compiled forms, one for each set of parameter names it is run with.
@@ -71,22 +63,23 @@ class Statement:
         self._forms: dict[tuple[str, ...], tuple[str, Arguments]] = {}
         self._make: Any = None
 
-    def run(self, connection: Any, dialect: Dialect, values: dict[str, Any] | Sequence[Values] | None) -> Rows:
+    def run(self, connection: Any, dialect: Dialect, values: dict[str, Any] | Sequence[Values] | None) -> Any:
+        """Rows of a query; of anything else the driver's cursor, which tells `rowcount` and `lastrowid`."""
         if values is None or isinstance(values, dict):
             given: Values = values or {}
-            sql, arguments = self._for(dialect, tuple(given))
+            names = tuple(given)
+            sql, arguments = self._forms.get(names) or self._form(dialect, names)
             cursor = connection.execute(sql, arguments(given))
         else:
             rows: Sequence[Values] = values
-            sql, arguments = self._for(dialect, tuple(rows[0]))
+            names = tuple(rows[0])
+            sql, arguments = self._forms.get(names) or self._form(dialect, names)
             cursor = connection.executemany(sql, map(arguments, rows))
-        make = self._make
-        if make is None and cursor.description is not None:
-            make = self._make = _maker([column[0] for column in cursor.description])
-        return Rows(cursor, make)
-
-    def _for(self, dialect: Dialect, given: tuple[str, ...]) -> tuple[str, Arguments]:
-        return self._forms.get(given) or self._form(dialect, given)
+        if cursor.description is None:
+            return cursor
+        if self._make is None:
+            self._make = _maker([column[0] for column in cursor.description])
+        return Rows(cursor, self._make)
 
     def _form(self, dialect: Dialect, given: tuple[str, ...]) -> tuple[str, Arguments]:
         keys = None if self.element.is_select else list(given)  # type: ignore[attr-defined]

@@ -96,7 +96,8 @@ class Store:
 
     def heard_since(self, started_at: float) -> float:
         """From when on silence is another's: a server that starts, or cannot store what it hears, is deaf itself."""
-        return max(started_at, self.writer.failed_at)
+        passed = self._environment.monotonic() - self.writer.failed_at
+        return max(started_at, self._environment.now() - passed)
 
     def ride(self, rider: Rider) -> None:
         """From now on asked in every transaction. See `Rider`."""

@@ -20,11 +20,12 @@ class Tx:
     A rolled-back request leaves none.
     """
 
-    __slots__ = ("_driver", "connection", "new_uuid", "notes", "now", "writable")
+    __slots__ = ("_dialect", "_driver", "connection", "new_uuid", "notes", "now", "writable")
 
     def __init__(self, held: Held, now: float, *, writable: bool, new_uuid: Any = None) -> None:
         self.connection = held.connection
         self._driver = held.driver
+        self._dialect = held.dialect
         self.now = now
         self.writable = writable
         self.new_uuid = new_uuid
@@ -33,13 +34,15 @@ class Tx:
     def execute(self, statement: Statement | Executable, parameters: Parameters = None) -> Any:
         """Rows of a prepared statement, or SQLAlchemy's result of one built on the spot."""
         if isinstance(statement, Statement):
-            return statement.run(self._driver, self.connection.dialect, parameters)
+            return statement.run(self._driver, self._dialect, parameters)
         return self.connection.execute(statement, parameters)
 
     def write(self, statement: Statement | Executable, parameters: Parameters = None) -> Any:
         if not self.writable:
             raise ReadOnly
-        return self.execute(statement, parameters)
+        if isinstance(statement, Statement):
+            return statement.run(self._driver, self._dialect, parameters)
+        return self.connection.execute(statement, parameters)
 
     def note(self, value: object) -> None:
         self.notes.append(value)

@@ -81,7 +81,7 @@ class Writer:
         """Held from before COMMIT until every listener has seen what was written."""
         self.commits = 0
         self.failed_at = -math.inf
-        """When the database last took nothing, in unix seconds: what was to be heard until then could not be stored."""
+        """When the database last took nothing, by the monotonic clock: what was heard until then was not stored."""
 
     def write(self, fn: Callable[[Tx], T]) -> T:
         """Run `fn` in a shared transaction; returns after COMMIT. Raises what `fn` raised, with nothing of it stored.
@@ -175,7 +175,7 @@ class Writer:
             if len(requests) == 1:
                 requests[0].error = lost.__cause__ or lost
                 if isinstance(lost.__cause__, Failed):
-                    self.failed_at = self._environment.now()
+                    self.failed_at = self._environment.monotonic()
                 return
             for request in requests:
                 self._commit([request])

@@ -178,9 +178,7 @@ class EffectWorkers:
     def _observe(self, effect: EffectRecord) -> Observation:
         try:
             with self._store.read() as tx:
-                return self._driver.observe(
-                    effect, SnapshotReader(tx, self._fleet, self._store.heard_since(self._started_at))
-                )
+                return self._driver.observe(effect, SnapshotReader(tx, self._fleet, self._started_at))
         except Exception as error:  # an observation that raises leaves the record as it is
             raise ObserveFailed(f"{type(error).__name__}: {error}") from error
 
