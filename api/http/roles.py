@@ -76,13 +76,6 @@ NEEDS: Mapping[str, Mapping[str, Need]] = {
     f"{ROOT}/server/hold": {"GET": LOOK, "POST": Need("admin", "hold effects")},
     f"{ROOT}/server/resume": {"POST": Need("admin", "let effects begin")},
     f"{ROOT}/audit/capacity": ONLY_GET,
-    f"{ROOT}/diagnosis": ONLY_GET,
-    f"{ROOT}/namespaces/{{project}}/secrets": {"GET": reading("list secrets", "operator")},
-    f"{ROOT}/namespaces/{{project}}/secrets/{{name}}": {"DELETE": Need("operator", "delete secrets")},
-    f"{ROOT}/namespaces/{{project}}/secrets/{{name}}/{{key}}": {
-        "PUT": Need("operator", "set secrets"),
-        "DELETE": Need("operator", "delete secrets"),
-    },
     f"{ROOT}/backup": {"GET": LOOK, "POST": Need("admin", "make backups")},
     f"{ROOT}/backup/kept": {"POST": Need("admin", "make backups")},
     SECRETS: {"GET": reading("list secrets", "operator")},
