@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
 
+from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, Field, model_validator
 
 from resources.frozen import Bool, Count, Frozen, Int, Number, Text
@@ -15,6 +18,13 @@ PORT = re.compile(r"([0-9]{1,5})/(tcp|udp|sctp)", re.ASCII)
 ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 RESERVED_ENV = ("RM_", "NORSK_")
 MAX_COMMAND_BYTES = 128 * 1024
+PAGE = re.compile(
+    r"/.*|http://(localhost|127(\.[0-9]{1,3}){3}|\$\{node\.address\})(:([0-9]{1,5}|\$\{[^}]+\}))?(/.*)?", re.ASCII
+)
+"""What a probe may ask for: a page of its own node, and nothing that a node can reach beyond."""
+CRON_FIELDS = 5
+SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
+"""Before a 29th of February, so that a schedule for that day is found soon."""
 
 
 def _no_nul(value: str) -> str:
@@ -75,6 +85,27 @@ def _distinct(value: tuple[str, ...]) -> tuple[str, ...]:
     return value
 
 
+def _cron(value: str) -> str:
+    """One that no minute ever meets is refused too."""
+    if len(value.split()) != CRON_FIELDS:
+        raise ValueError("expected five fields: minute, hour, day of month, month, day of week")
+    try:
+        next(CronSim(value, SOME_DAY))
+    except CronSimError as error:
+        raise ValueError(f'"{value}": {str(error).lower()}') from None
+    except StopIteration:
+        raise ValueError(f'"{value}": never comes') from None
+    return value
+
+
+def _time_zone(value: str) -> str:
+    try:
+        ZoneInfo(value)
+    except (KeyError, ValueError, OSError):
+        raise ValueError(f'"{value}" is no time zone') from None
+    return value
+
+
 PlainText = Annotated[Text, AfterValidator(_no_nul)]
 JobName = Annotated[Text, AfterValidator(_label), Field(max_length=MAX_LABEL)]
 Command = Annotated[tuple[PlainText, ...], AfterValidator(_command)]
@@ -107,14 +138,16 @@ class Probe(Frozen):
     def _one(self) -> Probe:
         if sum(way is not None for way in (self.exec, self.tcp, self.http)) != 1:
             raise ValueError("exactly one of exec, tcp, http")
-        if self.http is not None and not self.http.startswith(("http://", "/")):
-            raise ValueError("http: expected a path or an http:// address")
+        if self.http is not None and not PAGE.fullmatch(self.http):
+            raise ValueError("http: scheme or host not allowed: a path, or http:// with localhost or ${node.address}")
         return self
 
 
 class Schedule(Frozen):
-    cron: Text
-    time_zone: Text = "UTC"
+    """Five fields, as cron has them, and the time zone in which they are meant."""
+
+    cron: Annotated[Text, AfterValidator(_cron)]
+    time_zone: Annotated[Text, AfterValidator(_time_zone)] = "UTC"
 
 
 class Requirements(Frozen):

@@ -48,6 +48,10 @@ def sentence(document: Document, *, now: float) -> str:
     """The name and what its Ready condition says: it stands alone."""
     state = ready(document)
     name = shown(str(document.get("kind", "")), str(document["metadata"].get("name", "")))
+    asked = document["metadata"].get("deletionTimestamp")
+    if asked is not None:
+        left = ", ".join(document["metadata"].get("finalizers") or ())
+        return f"{name} is being deleted since {asked}" + (f": {left} left" if left else "")
     clause = _told(state)
     since = moment(_status(document).get("readyAt"))
     if document.get("kind") == "job" and state.reason == "Running" and since is not None:
