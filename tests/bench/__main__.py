@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-SUITES = ("store", "cycle", "placement", "client", "start")
+SUITES = ("store", "cycle", "placement", "client", "start", "agents")
 
 
 def main(names: list[str]) -> int:
