@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 from resources.frozen import Bool, Count, Frozen, Int, Number, Text
 from resources.names import MAX_LABEL, label_problem
 from resources.quantities import milli
+from resources.schedules import Cron, TimeZone
 
 PORT = re.compile(r"([0-9]{1,5})/(tcp|udp|sctp)", re.ASCII)
 ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -113,8 +114,8 @@ class Probe(Frozen):
 
 
 class Schedule(Frozen):
-    cron: Text
-    time_zone: Text = "UTC"
+    cron: Cron
+    time_zone: TimeZone = "UTC"
 
 
 class Requirements(Frozen):
