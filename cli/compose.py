@@ -26,7 +26,7 @@ from cli.sockets import names_of_this_machine, tcp_socket, unix_socket
 from controllers.preview import explain, preview
 from controllers.providers.agents import AgentDriver, Connections
 from controllers.registry import CONTROLLERS
-from controllers.runtime.environment import Threads
+from controllers.runtime.environment import Threads, settle_in
 from controllers.runtime.manager import Manager
 from resources.reference import Ref
 from resources.version import VERSION
@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("rmctl.server")
 RENEWAL_SECONDS = 12 * 3600.0
-SWITCH_SECONDS = 0.0005
-"""Beside busy threads an event loop answers within milliseconds only when threads give way this often."""
 FIRST_POOL = {"tiers": [{"name": "local", "kind": "local-servers", "scaleOut": "fixed"}]}
 
 
@@ -60,7 +58,7 @@ class Server:
     """One process: store, manager, HTTP, the agents' door. `serve` runs until it is told to stop."""
 
     def __init__(self, settings: ServerSettings) -> None:
-        sys.setswitchinterval(SWITCH_SECONDS)
+        settle_in()
         self._settings = settings
         self._environment = Threads()
         self._stopping = asyncio.Event()

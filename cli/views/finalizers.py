@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cli.durations import span
-from cli.views.wire import Document, World, metadata, title
+from cli.views.wire import Document, World, metadata, ready, title
 
 FORCE = "rmctl delete --force --reason TEXT {name}"
 
@@ -26,14 +26,14 @@ STRANGER = Keeper("whoever set it", "its manager has run: this server does not k
 
 
 def first_blocker(document: Document, world: World) -> str:
-    """The detail of a table's row; empty for what is not being deleted."""
+    """The detail of a table's row: what its controller says, for how long, and the first finalizer; empty for what is
+    not being deleted."""
     since = world.since(metadata(document).get("deletionTimestamp"))
     if since is None:
         return ""
     held = _held(document)
-    if not held:
-        return f"being deleted for {span(since)}"
-    return f"being deleted for {span(since)}: {held[0]}, until {KEEPERS.get(held[0], STRANGER).when}"
+    kept = f", kept by {held[0]}" if held else ""
+    return f"{ready(document).message or 'is being deleted'}; for {span(since)}{kept}"
 
 
 def rows(document: Document, world: World) -> list[tuple[str, ...]]:

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import secrets
+import sys
 import threading
 import time
 import uuid
 from collections.abc import Callable
+
+SWITCH_SECONDS = 0.0005
+"""Beside busy threads an event loop answers within milliseconds only when threads give way this often."""
+COLLECT_AFTER = 20_000
+"""New objects between two searches for cycles: what a server makes either dies at once or lives long."""
+
+
+def settle_in() -> None:
+    """Set the interpreter up for a process of many threads that runs for long."""
+    sys.setswitchinterval(SWITCH_SECONDS)
+    gc.set_threshold(COLLECT_AFTER)
+    gc.freeze()
 
 
 class Threads:

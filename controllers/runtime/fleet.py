@@ -67,7 +67,7 @@ class Fleet:
         return tuple(assumed)
 
     def withdraw(self, assumed: Sequence[Allocation]) -> None:
-        """The commit failed: the assumed claims are not there, unless a later pass over the same key has stored them."""
+        """The commit failed: the assumed claims are not there, unless a later pass over the key has stored them."""
         if assumed:
             with self._store.publishing:
                 for allocation in assumed:

@@ -9,7 +9,7 @@ from controllers.runtime.controller import Controller
 from controllers.runtime.driver import EffectDriver
 from controllers.runtime.effects import EffectWorkers
 from controllers.runtime.fleet import Fleet
-from controllers.runtime.passes import Passes
+from controllers.runtime.passes import TOGETHER, Passes
 from controllers.runtime.waker import Waker
 from store import effects, nodes, queue
 from store.environment import Environment
@@ -29,12 +29,21 @@ class Manager:
         *,
         workers: int = 8,
         effect_workers: int = 8,
+        together: int = TOGETHER,
         dry: bool = False,
     ) -> None:
         self.store = store
         self.started_at = environment.now()
         self.fleet = Fleet(store)
-        self.passes = Passes(store, self.fleet, environment, controllers, workers=workers, started_at=self.started_at)
+        self.passes = Passes(
+            store,
+            self.fleet,
+            environment,
+            controllers,
+            workers=workers,
+            together=together,
+            started_at=self.started_at,
+        )
         self.effects = tuple(
             EffectWorkers(
                 store, self.fleet, environment, driver, workers=effect_workers, started_at=self.started_at, dry=dry

@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-import sqlite3
 import tempfile
 import threading
 import time
 from pathlib import Path
 
-from sqlalchemy import text
+from sqlalchemy import bindparam, text, update
 
 from controllers.runtime.environment import Threads
+from store.statements import prepared
 from store.store import Store
+from store.tables import meta
 from store.tx import Tx
 from tests.bench.figures import Figure, interleaved, percentile
+from tests.bench.raw import raw_store, raw_writes
 
-STEP = text("UPDATE meta SET value = value + 1 WHERE name = 'n'")
-WRITES = 400
-ROUNDS = 5
+STEP = prepared(update(meta).where(meta.c.name == bindparam("n")).values(value=meta.c.value + 1))
+WRITES = 300
+ROUNDS = 7
 
 
 def measure() -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(Path(folder), Threads())
         store.write(lambda tx: tx.write(text("INSERT INTO meta VALUES ('n', 0)")))
-        raw = _raw(Path(folder))
+        raw = raw_store(Path(folder))
         waits: list[float] = []
         one, alone, eight, many = interleaved(
-            ROUNDS, lambda: _raw_writes(raw), lambda: _writes(store, waits), lambda: _callers(store, 8, []),
-            lambda: _callers(store, 64, waits),
-        )  # fmt: skip
-        waits.clear()
-        _callers(store, 64, waits)
+            ROUNDS,
+            raw_writes(raw),
+            lambda: _writes(store, WRITES, []),
+            lambda: _callers(store, 8, WRITES // 4, []),
+            lambda: _callers(store, 64, WRITES // 10, waits),
+        )
         p99 = percentile(waits, 0.99) * 1000
         raw.close()
         store.close()
@@ -47,42 +50,22 @@ def measure() -> list[Figure]:
     ]
 
 
-def _raw(folder: Path) -> sqlite3.Connection:
-    raw = sqlite3.connect(folder / "raw.db", isolation_level=None)
-    for statement in (
-        "PRAGMA journal_mode=WAL",
-        "PRAGMA synchronous=FULL",
-        "CREATE TABLE meta (name TEXT PRIMARY KEY, value)",
-        "INSERT INTO meta VALUES ('n', 0)",
-    ):
-        raw.execute(statement)
-    return raw
-
-
-def _raw_writes(raw: sqlite3.Connection) -> int:
-    for _ in range(WRITES):
-        raw.execute("BEGIN IMMEDIATE")
-        raw.execute("UPDATE meta SET value = value + 1 WHERE name = ?", ("n",))
-        raw.execute("COMMIT")
-    return WRITES
-
-
 def _step(tx: Tx) -> None:
-    tx.write(STEP)
+    tx.write(STEP, {"n": "n"})
 
 
-def _writes(store: Store, waits: list[float]) -> int:
-    for _ in range(WRITES):
+def _writes(store: Store, writes: int, waits: list[float]) -> int:
+    for _ in range(writes):
         began = time.perf_counter()
         store.write(_step)
         waits.append(time.perf_counter() - began)
-    return WRITES
+    return writes
 
 
-def _callers(store: Store, callers: int, waits: list[float]) -> int:
-    threads = [threading.Thread(target=_writes, args=(store, waits)) for _ in range(callers)]
+def _callers(store: Store, callers: int, writes: int, waits: list[float]) -> int:
+    threads = [threading.Thread(target=_writes, args=(store, writes, waits)) for _ in range(callers)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return callers * WRITES
+    return callers * writes

@@ -57,8 +57,9 @@ def test_a_deletion_that_cannot_finish_explains_itself_and_goes_by_force_with_a_
     assert silenced.rmctl("wait", JOB, "--for=jsonpath={.status.phase}=stopping").code == 0
     row = silenced.rmctl("get", "bundle/stuck", "--no-headers").out
     assert row.split()[1:3] == ["False", "Deleting"]
-    assert "rmctl/jobs, until none of its jobs is left" in row
-    assert "rmctl/instance, until no instance of it can be alive" in silenced.rmctl("get", JOB).out
+    assert "is being deleted: 1 job to end; for " in row
+    assert row.rstrip().endswith("kept by rmctl/jobs")
+    assert "is being deleted: stops on mybox" in silenced.rmctl("get", JOB).out
     described = silenced.rmctl("describe", "bundle/stuck").out
     assert described.splitlines()[0] == silenced.rmctl("why", "bundle/stuck").out.splitlines()[0]
     assert described.startswith("bundle/stuck is being deleted since ")

@@ -67,6 +67,7 @@ class SimServer:
             [AgentDriver(self.connections)],
             workers=3,
             effect_workers=3,
+            together=2,
         )
         self.facts = AgentFacts(self.store)
         self.store.subscribe(self.world.watcher.heard)
