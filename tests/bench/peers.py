@@ -36,7 +36,9 @@ def peer(name: str, folder: Path) -> Iterator[Peer | str]:
         yield "RMCTL_PEERS is not set"
         return
     line = [python, "-I", str(SIDES), name, str(folder)]
-    process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen(
+        line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     assert process.stdin is not None and process.stdout is not None
     try:
         version = process.stdout.readline().strip()
