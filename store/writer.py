@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar, cast
 from store.environment import Environment, Signal
 from store.errors import Failed, Full, StoreError, WriteInsideWrite
 from store.held import Held
+from store.turn import Turn
 from store.tx import Tx
 
 T = TypeVar("T")
@@ -82,6 +83,7 @@ class Writer:
         self._expected = 0
         self._writing = False
         self._stopping = False
+        self.turn = Turn()
         self.publishing = RLock()
         """Held from before COMMIT until every listener has seen what was written."""
         self.commits = 0
@@ -205,9 +207,10 @@ class Writer:
         """
         held = self._held
         try:
-            riding = self._run_all(requests, apart=False)
-            if riding is None and not (len(requests) == 1 and requests[0].error):
-                riding = self._run_all(requests, apart=True)
+            with self.turn.taken():
+                riding = self._run_all(requests, apart=False)
+                if riding is None and not (len(requests) == 1 and requests[0].error):
+                    riding = self._run_all(requests, apart=True)
             done = [request for request in requests if request.error is None]
             if riding is None or not done:
                 held.rollback()
