@@ -92,7 +92,8 @@ class Commands:
                     await self._tails.ship(life)
                 return Applied()
             case "forget":
-                await self._supervisor.forget(command.forget.project, command.forget.job)
+                folder = command.forget.folder
+                await self._supervisor.forget(folder.project, folder.job, folder.job_uid)
                 return Applied()
             case other:
                 return Rejected(UNSUPPORTED, f"this agent does not know the command {other or 'that was sent'}")

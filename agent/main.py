@@ -122,6 +122,9 @@ class Agent:
             inventory=self._inventory,
             instances=[instance_to_wire(facts) for facts in self._supervisor.listed()],
             report_seq=self._journal.last_report,
+            kept=[
+                wire.JobFolder(project=project, job=job, job_uid=uid) for project, job, uid in self._supervisor.kept()
+            ],
         )
 
     def _welcomed(self, welcome: wire.Welcome) -> None:

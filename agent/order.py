@@ -73,6 +73,12 @@ def folder_name(project: str, job: str) -> str:
     return job if project == "default" else f"{project}.{job}"
 
 
+def job_of(folder: str) -> tuple[str, str]:
+    """Project and job behind the name of a job's folder."""
+    parts = folder.split(".")
+    return ("default", folder) if len(parts) == 3 else (parts[0], ".".join(parts[1:]))
+
+
 def from_document(document: Document) -> Order:
     probes = {name: _stored_probe(document[name]) for name in ("readiness", "liveness")}
     lists = {name: tuple(document[name]) for name in ("command", "ports")}

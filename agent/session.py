@@ -121,6 +121,8 @@ class Session:
         for instance in welcome.superseded:
             log.info("a newer instance took over", instance=instance)
             self._work.start_soon(self._parts.supervisor.supersede, instance)
+        for folder in welcome.gone:
+            self._work.start_soon(self._parts.supervisor.forget, folder.project, folder.job, folder.job_uid)
         self._welcomed.set()
 
     async def _obey(self, command: wire.Command) -> None:

@@ -6,9 +6,10 @@ import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import structlog
-from anyio import CancelScope, to_thread
+from anyio import CancelScope, Lock, to_thread
 from anyio.abc import TaskGroup
 
 from agent import environment, masking, ports, workfolder
@@ -19,7 +20,7 @@ from agent.folder import Folder
 from agent.launch import Launched, NotLaunched, launch
 from agent.life import Life
 from agent.masking import Mask
-from agent.order import Order, folder_name
+from agent.order import Order, folder_name, job_of
 from agent.outcome import Applied, Deferred, Outcome, Rejected
 from agent.probes import Surroundings
 from resources.facts import Instance
@@ -55,6 +56,7 @@ class Supervisor:
         self._room = room
         self._report = report
         self._lives: dict[str, Life] = {}
+        self._folders: WeakValueDictionary[str, Lock] = WeakValueDictionary()
         self._tasks: TaskGroup | None = None
 
     def open(self, tasks: TaskGroup) -> None:
@@ -113,7 +115,8 @@ class Supervisor:
         life = self._life(order, folder, first_facts(order, self._node), env, Mask(secrets.values()))
         self._lives[order.instance] = life
         with CancelScope(shield=True):  # an agent that ends lets a start that has begun come to its end
-            outcome = await self._launched(life, env, secrets)
+            async with self._folder(order.folder_name):
+                outcome = await self._launched(life, env, secrets)
             if isinstance(outcome, Applied):
                 await life.change(state="running")
                 self._watch(life)
@@ -140,15 +143,29 @@ class Supervisor:
         if life is not None:
             await self.stop(instance, SUPERSEDED, min(SUPERSEDED_GRACE_SECONDS, life.order.stop_grace_seconds))
 
-    async def forget(self, project: str, job: str) -> None:
-        """The job is gone: its folder goes too, with what is left of instances that have ended."""
+    def kept(self) -> list[tuple[str, str, str]]:
+        """Project, job and uid (empty when unknown) of the folders here that no living instance runs in."""
+        if not self._jobs.is_dir():
+            return []
+        alive = {life.order.folder_name for life in self.lives() if life.facts.alive}
+        uids = {life.order.folder_name: life.order.job_uid for life in self.lives()}
+        names = sorted(path.name for path in self._jobs.iterdir())
+        return [(*job_of(name), uids.get(name, "")) for name in names if name not in alive]
+
+    async def forget(self, project: str, job: str, uid: str) -> None:
+        """The job is gone: what is left of its instances goes, once they have ended, and its folder too.
+
+        A job of the same name that was made meanwhile keeps the folder.
+        """
         name = folder_name(project or "default", job)
-        theirs = [life for life in self.lives() if life.order.folder_name == name]
-        for life in theirs:
-            await life.ended.wait()
-            self._lives.pop(life.order.instance, None)
-            await to_thread.run_sync(life.folder.remove)
-        await to_thread.run_sync(workfolder.remove, self._jobs, name)
+        for life in [life for life in self.lives() if life.order.folder_name == name]:
+            if life.order.job_uid == uid:
+                await life.ended.wait()
+                self._lives.pop(life.order.instance, None)
+                await to_thread.run_sync(life.folder.remove)
+        async with self._folder(name):
+            if not any(life.order.folder_name == name for life in self.lives()):
+                await to_thread.run_sync(workfolder.remove, self._jobs, name)
 
     def told(self, instance: str) -> None:
         """The server has stored the end of this instance."""
@@ -217,6 +234,10 @@ class Supervisor:
         tcp = next((int(port.partition("/")[0]) for port in order.ports if port.endswith("/tcp")), 0)
         around = Surroundings(self._jobs / order.folder_name, env, self._address, tcp)
         return Life(order, folder, facts, around, self._report, mask=mask)
+
+    def _folder(self, name: str) -> Lock:
+        """Held by whoever makes or removes a job's folder."""
+        return self._folders.setdefault(name, Lock())
 
     def _watch(self, life: Life) -> None:
         assert self._tasks is not None, "open() comes first"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from api.agent_wire import Hello, an_end_of
+from api.agent_homes import Homes
+from api.agent_join import Identified, NotAllowed, NotKnown, identified
+from api.agent_wire import Hello, JobFolder, an_end_of
 from controllers.providers.agent_commands import StopJob
 from placement.request import CAPABILITY_PREFIX
 from resources.facts import Instance, LogTail, NodeFacts
@@ -16,16 +18,13 @@ from resources.node import Node, NodeSpec, NodeStatus
 from resources.pool import Pool
 from resources.reference import Ref
 from resources.resource import Resource
-from store import credentials, effects, holds, ledger, nodes, queue, resources
-from store.notes import Written
+from store import effects, holds, ledger, nodes, queue, resources
+from store.notes import Gone, Written
 from store.store import Store, notes_of
 from store.tx import Tx
 
-DEFAULT_POOL = "default"
 FENCE_MARGIN_SECONDS = 20.0
 """A fenced job is over this long before its node counts as lost."""
-LEAST_CREDENTIAL = 40
-NOT_KNOWN = "the node's credential or join token is not valid"
 QUIET = frozenset({"silent", "lost"})
 RANK = {state: rank for rank, state in enumerate(("prepared", "starting", "running", "ready", "stopping", "exited"))}
 
@@ -41,27 +40,19 @@ class Welcomed:
     superseded: tuple[str, ...] = ()
     credential: str = ""
     strays: tuple[Instance, ...] = ()
-
-
-@dataclass(frozen=True)
-class NotKnown:
-    """Neither credential nor token says who this is; one text for all of it."""
-
-    text: str = NOT_KNOWN
-
-
-@dataclass(frozen=True)
-class NotAllowed:
-    """Known, and not for this."""
-
-    text: str
+    gone: tuple[JobFolder, ...] = ()
+    """Folders that the node keeps of jobs that are no more."""
+    kept: tuple[str, ...] = ()
+    """Uids of the jobs behind the other ones."""
 
 
 class AgentFacts:
-    """Every method blocks until what it wrote is durable."""
+    """Every method blocks until what it wrote is durable. `forget` tells a node that a job it ran is gone."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, forget: Callable[[str, JobFolder], None] = lambda _node, _folder: None) -> None:
         self._store = store
+        self._forget = forget
+        self._homes = Homes()
         self._quiet: set[str] = set()
         self._strays: dict[str, tuple[Instance, ...]] = {}
         store.subscribe(self._follow)
@@ -73,6 +64,7 @@ class AgentFacts:
         answer = self._store.write(lambda tx: _hello(tx, hello, secrets.token_urlsafe(32)))
         if isinstance(answer, Welcomed):
             self._strays[hello.node] = answer.strays
+            self._homes.keep(hello.node, *(i.uid for i in hello.instances), *answer.kept)
         return answer
 
     def strays(self) -> tuple[Instance, ...]:
@@ -87,7 +79,9 @@ class AgentFacts:
         """A number that was stored before is ignored. What must not live on, since nothing is claimed for it here, is
         ended by the answer.
         """
-        return self._store.write(lambda tx: _report(tx, node, seq, instance))
+        answer = self._store.write(lambda tx: _report(tx, node, seq, instance))
+        self._homes.keep(node, instance.uid)
+        return answer
 
     def log_tail(self, node: str, tail: LogTail) -> None:
         self._store.write(
@@ -105,6 +99,10 @@ class AgentFacts:
         for note in notes_of(notes, Written):
             if isinstance(note.resource, Node):
                 self._note(note.resource)
+        for gone in notes_of(notes, Gone):
+            ref = gone.resource.ref
+            for node in self._homes.leave(gone.resource.uid):
+                self._forget(node, JobFolder(ref.project, ref.name, gone.resource.uid))
 
     def _note(self, node: Resource[Any, Any]) -> None:
         if node.status.phase in QUIET:
@@ -114,61 +112,36 @@ class AgentFacts:
 
 
 def _hello(tx: Tx, hello: Hello, spare_credential: str) -> Welcomed | NotKnown | NotAllowed:
-    issued = ""
-    owner = credentials.node_of(tx, hello.credential) if hello.credential else None
-    if owner is not None and owner != hello.node:
-        return NotAllowed(f"this credential is not for node {hello.node}")
-    joining = owner is None
-    if joining:
-        refusal = _join(tx, hello)
-        if refusal is not None:
-            return refusal
-        issued = "" if hello.credential else spare_credential
-        credentials.issue_node(tx, hello.credential or issued, hello.node)
+    known = identified(tx, hello, spare_credential)
+    if not isinstance(known, Identified):
+        return known
     node: Resource[NodeSpec, NodeStatus] = resources.get(tx, Ref("node", hello.node))
     _capability_labels(tx, node, hello.inventory.capabilities)
     before = nodes.facts(tx, hello.node)
-    _put_facts(tx, hello, None if joining else before)
+    _put_facts(tx, hello, None if known.joined else before)
     restarted = before is not None and before.boot_id != hello.boot_id
     superseded = _whole_truth(tx, hello, "node restarted" if restarted else "lost with its agent's memory")
     queue.enqueue(tx, node.ref)
     pool = resources.find(tx, Ref("pool", node.spec.pool))
     lost = pool.spec.disconnect.lost_seconds if isinstance(pool, Pool) else 60.0
     fence = max(1.0, lost - FENCE_MARGIN_SECONDS)
+    kept, gone = _folders(tx, hello.kept)
     if holds.find(tx) is None:
-        return Welcomed(fence, superseded, issued)
-    return Welcomed(fence, (), issued, tuple(one for one in hello.instances if one.id in superseded))
+        return Welcomed(fence, superseded, known.credential, gone=gone, kept=kept)
+    strays = tuple(one for one in hello.instances if one.id in superseded)
+    return Welcomed(fence, (), known.credential, strays, kept=kept)
 
 
-def _join(tx: Tx, hello: Hello) -> NotKnown | NotAllowed | None:
-    """Spend the token and make the node; None when that is done, and nothing is written otherwise."""
-    token = credentials.join_token(tx, hello.join_token) if hello.join_token else None
-    if token is None:
-        return NotKnown()
-    if token.node != hello.node:
-        return NotAllowed(f"this join token is not for node {hello.node}")
-    if hello.credential and len(hello.credential) < LEAST_CREDENTIAL:
-        return NotAllowed(f"a credential has {LEAST_CREDENTIAL} characters or more")
-    if token.pool and hello.pool and token.pool != hello.pool:
-        return NotAllowed(f"this join token is for pool {token.pool}, not {hello.pool}")
-    ref = Ref("node", hello.node)
-    pool = token.pool or hello.pool or DEFAULT_POOL
-    known = resources.find(tx, ref)
-    if known is not None and known.spec.pool != pool and (token.pool or hello.pool):
-        return NotAllowed(f"node {hello.node} is in pool {known.spec.pool}, and stays there")
-    if known is None and not resources.stands(tx, Ref("pool", pool)):
-        return NotAllowed(f"pool {pool} does not exist")
-    if not credentials.spend(tx, hello.join_token):
-        return NotKnown()
-    if known is None:
-        spec = {"pool": pool, "provider": "agent"} | ({"zone": hello.inventory.zone} if hello.inventory.zone else {})
-        resources.create(tx, ref, spec, labels=_own(hello.inventory.labels) | token.labels)
-    return None
-
-
-def _own(labels: dict[str, str]) -> dict[str, str]:
-    """Labels that an agent may give itself: the system's own are not among them."""
-    return {key: value for key, value in labels.items() if not key.startswith("rmctl/")}
+def _folders(tx: Tx, kept: Iterable[JobFolder]) -> tuple[tuple[str, ...], tuple[JobFolder, ...]]:
+    """Uids of the jobs that have a folder on the node, and the folders of those that are no more."""
+    stand, gone = [], []
+    for folder in kept:
+        job = resources.find(tx, Ref("job", folder.job, folder.project))
+        if job is None or folder.uid not in ("", job.uid):
+            gone.append(folder)
+        else:
+            stand.append(job.uid)
+    return tuple(stand), tuple(gone)
 
 
 def _capability_labels(tx: Tx, node: Resource[NodeSpec, NodeStatus], capabilities: Iterable[str]) -> None:

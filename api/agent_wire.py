@@ -26,6 +26,15 @@ class Malformed(Exception):
 
 
 @dataclass(frozen=True)
+class JobFolder:
+    """A folder that a node keeps for a job (BUNDLE.ROLE.JOB); `uid` is empty where the node does not know it."""
+
+    project: str
+    job: str
+    uid: str = ""
+
+
+@dataclass(frozen=True)
 class Hello:
     """`report_seq`: every report up to it is in `instances`, which is the whole truth. `labels` count at the join."""
 
@@ -37,6 +46,7 @@ class Hello:
     join_token: str = field(default="", repr=False)
     pool: str = ""
     report_seq: int = 0
+    kept: tuple[JobFolder, ...] = ()
 
 
 def up_of(data: bytes) -> wire.Up:
@@ -71,6 +81,7 @@ def hello_of(message: wire.Hello, now: float) -> Hello:
             join_token=message.join_token,
             pool=message.pool,
             report_seq=message.report_seq,
+            kept=tuple(JobFolder(one.project, one.job, one.job_uid) for one in message.kept[:MOST_INSTANCES]),
         )
     except ValueError as error:
         raise Malformed(f"hello.{error}") from error
@@ -134,9 +145,8 @@ def command_to_wire(command: Command) -> wire.Command:
             message.stop.instance_id = instance
             if grace is not None:
                 message.stop.grace_seconds = grace
-        case ForgetJob(project=project, job=job):
-            message.forget.project = project
-            message.forget.job = job
+        case ForgetJob(project=project, job=job, job_uid=uid):
+            message.forget.folder.CopyFrom(wire.JobFolder(project=project, job=job, job_uid=uid))
         case ExecJob():
             message.exec.instance_id = command.instance
             message.exec.argv.extend(command.argv)

@@ -18,11 +18,12 @@ from anyio import to_thread
 from grpc import aio
 
 from api.agent_beats import Beats
-from api.agent_facts import AgentFacts, NotAllowed, NotKnown, Welcomed
-from api.agent_wire import Hello, Malformed, answer_of, command_to_wire, hello_of, report_of, tail_of, up_of
+from api.agent_facts import AgentFacts, Welcomed
+from api.agent_join import NotAllowed, NotKnown
+from api.agent_wire import Hello, JobFolder, Malformed, answer_of, command_to_wire, hello_of, report_of, tail_of, up_of
 from api.listening import AddressRefused, listener
 from api.proto import agent_pb2 as wire
-from controllers.providers.agent_commands import Command
+from controllers.providers.agent_commands import Command, ForgetJob
 from controllers.providers.agents import Connections
 from resources.facts import Instance
 from store.errors import StoreError
@@ -190,13 +191,14 @@ class AgentDoor:
                 raise Ended(grpc.StatusCode.UNAUTHENTICATED, text)
             case NotAllowed(text=text):
                 raise Ended(grpc.StatusCode.PERMISSION_DENIED, text)
-            case Welcomed(fence_seconds=fence, superseded=superseded, credential=credential):
+            case Welcomed(fence_seconds=fence, superseded=superseded, credential=credential, gone=gone):
                 return wire.Welcome(
                     credential=credential,
                     heartbeat_seconds=self._heartbeat_seconds,
                     fence_seconds=fence,
                     superseded=superseded,
                     report_seq=hello.report_seq,
+                    gone=[wire.JobFolder(project=one.project, job=one.job, job_uid=one.uid) for one in gone],
                 )
 
     async def _receive(self, requests: Requests, node: str, stream: _Stream) -> None:
@@ -287,4 +289,10 @@ def _bind(server: aio.Server, address: str, credentials: grpc.ServerCredentials 
 
 def build(store: Store, connections: Connections, *, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> AgentDoor:
     """The door over a store, as the server composes it."""
-    return AgentDoor(AgentFacts(store), connections, heartbeat_seconds=heartbeat_seconds)
+    facts = AgentFacts(store, lambda node, folder: connections.tell(node, forgetting(folder)))
+    return AgentDoor(facts, connections, heartbeat_seconds=heartbeat_seconds)
+
+
+def forgetting(folder: JobFolder) -> ForgetJob:
+    """Named by the job alone, so that telling it twice is telling it once."""
+    return ForgetJob(f"{folder.uid}:forget", folder.uid, folder.project, folder.job, folder.uid)

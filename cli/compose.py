@@ -130,7 +130,7 @@ class Server:
         """No new work, then what is under way, then the doors, the writer last."""
         log.info("stopping")
         self._ready = False
-        await asyncio.to_thread(self._manager.stop)
+        await self.end_work()
         app.state.hub.close()
         await self._agents.stop(grace=2.0)
         for server, _ in serving:
@@ -140,6 +140,10 @@ class Server:
         await asyncio.to_thread(self._store.close)
         for path in (self.http_socket, self.agents_socket):
             path.unlink(missing_ok=True)
+
+    async def end_work(self) -> None:
+        """Returns when no pass and no effect is under way. The doors are open meanwhile, and say not ready."""
+        await asyncio.to_thread(self._manager.stop)
 
     def _ask_to_stop(self) -> None:
         self._loop.call_soon_threadsafe(self._stopping.set)

@@ -16,6 +16,7 @@ from cli.session import Session
 from cli.tables import grid, lines
 from cli.targets import Target, named
 from cli.terminal import out, out_lines, safe
+from cli.views import finalizers
 from cli.views.registry import line_one, view
 from cli.views.wire import Document, World, conditions, metadata, ready, spec, status, title
 
@@ -70,7 +71,9 @@ def _print(session: Session, target: Target, document: Document, *, effective: b
     owner = next(iter(metadata(document).get("ownerReferences") or ()), None)
     if owner:
         out(safe(f"Owner       {owner.get('kind')}/{owner.get('name')}"))
-    if metadata(document).get("finalizers"):
+    held = finalizers.rows(document, around)
+    _section("Waits for", lines(held), safe_already=True)
+    if metadata(document).get("finalizers") and not held:
         out(safe(f"Finalizers  {', '.join(metadata(document)['finalizers'])}"))
     found = event_lines(events_of(session, target, MOST_EVENTS), around)
     _section("Events (newest first)", found, safe_already=True)
@@ -99,6 +102,9 @@ def _condition_cells(document: Document, around: World) -> list[tuple[str, ...]]
 
 def _next(document: Document) -> str:
     name, state = title(document), ready(document)
+    going = finalizers.next_step(document)
+    if going:
+        return going
     if document.get("kind") == "job":
         short = name.removeprefix("job/")
         if status(document).get("lastExit") and state.status != "True":

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from cli.durations import age
 from cli.tables import lines
+from cli.views.finalizers import first_blocker
 from cli.views.registry import view
 from cli.views.wire import Document, World, metadata, ready, status, title
 
@@ -26,7 +27,8 @@ def row(item: Document, world: World, *, wide: bool = False) -> tuple[str, ...]:
     state, cells = ready(item), view(item).row(item, world)
     since = world.since(metadata(item).get("creationTimestamp"))
     left = (title(item), state.status, state.reason, age(since) if since is not None else "-", cells.where)
-    return (*left, *_wide(item), cells.detail) if wide else (*left, cells.detail)
+    detail = first_blocker(item, world) or cells.detail
+    return (*left, *_wide(item), detail) if wide else (*left, detail)
 
 
 def _wide(item: Document) -> tuple[str, ...]:

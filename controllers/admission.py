@@ -9,6 +9,7 @@ from typing import Protocol
 from controllers.expansion import Expected, expand, template_names
 from resources.bundle import BundleSpec
 from resources.canonical import Document
+from resources.names import ROLES
 from resources.node import NodeSpec
 from resources.reference import Ref
 from resources.resource import Spec
@@ -27,6 +28,10 @@ class Lookups(Protocol):
 
     def template(self, project: str, name: str) -> Document | None:
         """The spec of a template."""
+        ...
+
+    def secret(self, project: str, name: str, key: str) -> bool:
+        """Whether a secret has this key."""
         ...
 
 
@@ -51,10 +56,26 @@ def _bundle(ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
     if spec.resilience_policy is not None:
         problems += _pool("spec.resiliencePolicy.pool", spec.resilience_policy.pool, lookups)
     try:
-        expected(ref, spec, lookups)
+        problems += _secrets(ref, spec, expected(ref, spec, lookups), lookups)
     except Invalid as invalid:
         problems += invalid.errors
     return problems
+
+
+def _secrets(ref: Ref, spec: BundleSpec, jobs: Iterable[Expected], lookups: Lookups) -> list[FieldError]:
+    """Both copies of a job are given the same."""
+    places = {entry.job_name: f"spec.jobs[{index}].secretEnv" for index, entry in enumerate(spec.jobs)}
+    return [
+        FieldError(
+            f"{places[job.key.job]}.{name}",
+            f"secret not found: {where.secret} has no key {where.key}",
+            f"rmctl secret set {where.secret} {where.key}",
+        )
+        for job in jobs
+        if job.key.role == ROLES[0]
+        for name, where in job.spec.secret_env.items()
+        if not lookups.secret(ref.project, where.secret, where.key)
+    ]
 
 
 def _pool(path: str, name: str | None, lookups: Lookups) -> list[FieldError]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, Engine, Table, create_engine, func, select
+from sqlalchemy import Connection, Engine, TableClause, create_engine, func, inspect, select, table
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.pool import NullPool
 
@@ -18,11 +18,9 @@ from store import copies, remarks
 from store.copies import digest
 from store.errors import Corrupt, Refused
 from store.held import Held
-from store.node_tables import schema as metadata
-from store.rows import resource_of
-from store.schema import known_schemas
+from store.rows import check_row
+from store.schema import Schema
 from store.tables import changes
-from store.tables import resources as resources_table
 from store.tx import Tx
 
 NAME = "backup"
@@ -40,10 +38,10 @@ class Verified:
     sha256: str
 
 
-def make(engine: Engine, path: Path) -> Verified:
+def make(engine: Engine, path: Path, schema: Schema | None = None) -> Verified:
     """A copy that was read back. Raises Full, OSError, and Refused when what was read is not whole."""
     copies.copy(engine, path)
-    return verify(path)
+    return verify(path, schema)
 
 
 def opened(engine: Engine, path: Path) -> tuple[Verified, BinaryIO]:
@@ -55,10 +53,10 @@ def opened(engine: Engine, path: Path) -> tuple[Verified, BinaryIO]:
         path.unlink(missing_ok=True)
 
 
-def verify(path: Path) -> Verified:
+def verify(path: Path, schema: Schema | None = None) -> Verified:
     """Read everything back: the file's structure, every row of every table, the checksum of every resource.
 
-    Raises Refused naming what is wrong with it.
+    An older program's copy has the tables of its time. Raises Refused naming what is wrong with it.
     """
     if not path.is_file():
         raise Refused(f"{path}: no such file")
@@ -72,11 +70,12 @@ def verify(path: Path) -> Verified:
             wrong = connection.exec_driver_sql("PRAGMA integrity_check").scalar()
             if wrong != "ok":
                 raise Refused(f"{path}: damaged: {str(wrong).splitlines()[0]}")
-            schema = _schema(connection, path)
+            revision_of_schema = _schema(connection, path, schema or Schema())
             tx = Tx(Held(connection), 0.0, writable=False)
-            rows = {table.name: _counted(tx, table) for table in metadata.sorted_tables}
-            for row in tx.execute(select(resources_table)):
-                resource_of(row)
+            tables = inspect(connection).get_table_names()
+            rows = {name: _counted(tx, table(name)) for name in sorted(tables) if name != "alembic_version"}
+            for row in connection.exec_driver_sql("SELECT * FROM resources"):
+                check_row(row)
             revision = int(tx.execute(select(func.coalesce(func.max(changes.c.revision), 0))).scalar_one())
     except Corrupt as error:
         raise Refused(f"{path}: {error}") from error
@@ -84,7 +83,7 @@ def verify(path: Path) -> Verified:
         raise Refused(f"{path}: cannot be read: {getattr(error, 'orig', error)}") from error
     finally:
         engine.dispose()
-    return Verified(schema, revision, rows, path.stat().st_size, digest(path))
+    return Verified(revision_of_schema, revision, rows, path.stat().st_size, digest(path))
 
 
 def keep_record(tx: Tx, verified: Verified, where: str) -> None:
@@ -99,15 +98,14 @@ def last(tx: Tx) -> Document | None:
     return found
 
 
-def _schema(connection: Connection, path: Path) -> str:
+def _schema(connection: Connection, path: Path, schema: Schema) -> str:
     found = MigrationContext.configure(connection).get_current_revision()
-    known, head = known_schemas()
     if found is None:
         raise Refused(f"{path}: is no database of rmctl")
-    if found not in known:
-        raise Refused(f"{path}: has schema {found}, this program knows up to {head}: use the newer rmctl")
+    if found not in schema.known:
+        raise Refused(f"{path}: has schema {found}, this program knows up to {schema.head}: use the newer rmctl")
     return found
 
 
-def _counted(tx: Tx, table: Table) -> int:
-    return int(tx.execute(select(func.count()).select_from(table)).scalar_one())
+def _counted(tx: Tx, counted: TableClause) -> int:
+    return int(tx.execute(select(func.count()).select_from(counted)).scalar_one())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from resources.instants import rfc3339
 from resources.reference import Ref
 
@@ -91,7 +93,7 @@ class Refused(StoreError):
 class Newer(Refused):
     """The database has a schema that only a newer program knows."""
 
-    def __init__(self, found: str, known: str, backup: str = "") -> None:
+    def __init__(self, found: str, known: str, backup: Path | None = None) -> None:
         instead = f", or restore {backup}, made before the upgrade" if backup else ""
         super().__init__(
             f"the database has schema {found}, this program knows up to {known}: use the newer rmctl{instead}"

@@ -7,16 +7,25 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from store.errors import Refused
 
 
 @dataclass
 class FolderLock:
-    """Held until `release`, or until the process ends. The file stays; its content names the last holder."""
+    """Held until `release`, or until the process ends. The file stays; its content names the last holder, and the store
+    that the folder is for.
+    """
 
     path: Path
     descriptor: int
+    store: str
+
+    def name_store(self, store: str) -> None:
+        """From now on a folder whose database is gone is known to have had one."""
+        self.store = store
+        _write(self.descriptor, {"pid": os.getpid(), "store": store})
 
     def release(self) -> None:
         os.close(self.descriptor)
@@ -29,16 +38,23 @@ def lock_folder(folder: Path) -> FolderLock:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        held = _holder(descriptor)
+        held = _read(descriptor).get("pid", "unknown")
         os.close(descriptor)
         raise Refused(f"another server (pid {held}) owns {folder}") from None
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, json.dumps({"pid": os.getpid()}).encode(), 0)
-    return FolderLock(path, descriptor)
+    lock = FolderLock(path, descriptor, str(_read(descriptor).get("store", "")))
+    lock.name_store(lock.store)
+    return lock
 
 
-def _holder(descriptor: int) -> str:
+def _read(descriptor: int) -> dict[str, Any]:
     try:
-        return str(json.loads(os.pread(descriptor, 4096, 0))["pid"])
-    except (ValueError, KeyError, TypeError):
-        return "unknown"
+        found = json.loads(os.pread(descriptor, 4096, 0))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _write(descriptor: int, content: dict[str, Any]) -> None:
+    text = json.dumps(content).encode()
+    os.pwrite(descriptor, text, 0)
+    os.ftruncate(descriptor, len(text))

@@ -81,11 +81,17 @@ def _checksum(row: Any) -> int:
     return zlib.crc32("\0".join((str(row["generation"]), *parts)).encode())
 
 
-def resource_of(row: Any) -> AnyResource:
-    """Raises Corrupt for a row that does not match its checksum."""
+def check_row(row: Any) -> Ref:
+    """Whose row it is. Raises Corrupt for one that does not match its checksum."""
     ref = Ref(row.kind, row.name, row.project)
     if _checksum(row._mapping) != row.checksum:
         raise Corrupt(ref)
+    return ref
+
+
+def resource_of(row: Any) -> AnyResource:
+    """Raises Corrupt for a row that does not match its checksum."""
+    ref = check_row(row)
     kind = BY_NAME[row.kind]
     document, spec = parsed.spec(kind.spec, row.spec)
     status = parsed.status(kind.status, row.status)

@@ -10,17 +10,18 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 
-from store import backups, copies
+from store import upgrade_copies
 from store.engine import READ, network_file_system, open_engine
 from store.environment import Environment, Task
 from store.errors import Newer, Refused
 from store.held import Held
 from store.lock import FolderLock, lock_folder
-from store.schema import prepare
+from store.schema import Schema, prepare
 from store.tx import Tx
 from store.writer import Listener, Request, Rider, Writer
 
 T = TypeVar("T")
+DATABASE = "state.db"
 
 
 class Store:
@@ -44,20 +45,27 @@ class Store:
         self._closed = False
 
     @classmethod
-    def open(cls, folder: Path, environment: Environment, *, synchronous: str = "FULL") -> Store:
-        """The store in a data folder, made when missing. Raises Refused naming why it cannot be used."""
+    def open(
+        cls, folder: Path, environment: Environment, *, synchronous: str = "FULL", migrations: Path | None = None
+    ) -> Store:
+        """The store in a data folder, made when missing. Raises Refused naming why it cannot be used.
+
+        `migrations` are those of another program than this one: for tests.
+        """
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         network = network_file_system(folder)
         if network:
             raise Refused(f"data directory is on {network}: SQLite WAL needs a local filesystem")
         lock = lock_folder(folder)
+        schema = Schema(migrations)
         try:
-            engine = open_engine(folder / "state.db", synchronous=synchronous)
-            prepare(engine, environment, keep=lambda schema: _keep(engine, folder, schema))
+            schema.check(folder / DATABASE, lock.store)
+            engine = open_engine(folder / DATABASE, synchronous=synchronous)
+            keep = lambda found: upgrade_copies.keep(engine, folder, found, schema, environment.now())  # noqa: E731
+            lock.name_store(schema.prepare(engine, environment, keep=keep))
         except Newer as error:
             lock.release()
-            before = folder / backups.FOLDER / f"{error.known}.db"
-            raise Newer(error.found, error.known, str(before) if before.exists() else "") from None
+            raise Newer(error.found, error.known, upgrade_copies.newest(folder, schema)) from None
         except BaseException:
             lock.release()
             raise
@@ -146,19 +154,6 @@ class Store:
         self.engine.dispose()
         if self._lock is not None:
             self._lock.release()
-
-
-def _keep(engine: Engine, folder: Path, schema: str) -> None:
-    """The database as the older program left it, once; an upgrade that was killed finds its copy."""
-    path = folder / backups.FOLDER / f"{schema}.db"
-    if path.exists():
-        return
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    made = path.with_name(path.name + ".new")
-    made.unlink(missing_ok=True)
-    backups.make(engine, made)
-    made.replace(path)
-    copies.sync(path)
 
 
 def notes_of(notes: Sequence[object], type_: type[T]) -> Iterator[T]:

@@ -21,7 +21,7 @@ from anyio import to_thread
 from agent.leftovers import end_all
 from agent.processes import lives, stat
 from api.agent_facts import AgentFacts
-from api.agents import AgentDoor
+from api.agents import AgentDoor, forgetting
 from controllers.providers.agent_commands import Command, StartJob, StopJob
 from controllers.providers.agents import Connections
 from controllers.runtime.environment import Threads
@@ -51,8 +51,8 @@ sys.exit(main(AgentSettings(**(given | {"data": Path(given["data"])}))))
 class Watched(AgentFacts):
     """Rings after every write, so that a test can look again."""
 
-    def __init__(self, store: Store, ring: Callable[[], None]) -> None:
-        super().__init__(store)
+    def __init__(self, store: Store, connections: Connections, ring: Callable[[], None]) -> None:
+        super().__init__(store, lambda node, folder: connections.tell(node, forgetting(folder)))
         self._ring = ring
         self.arrivals: Counter[str] = Counter()
         self.beats = 0
@@ -126,7 +126,7 @@ class World:
 
     async def open(self) -> None:
         """On a socket of its own, since gRPC removes that of a server that stopped whenever it gets to it."""
-        self.facts = Watched(self.store, lambda: self._loop.call_soon_threadsafe(self._ring))
+        self.facts = Watched(self.store, self.connections, lambda: self._loop.call_soon_threadsafe(self._ring))
         self.door = AgentDoor(self.facts, self.connections, heartbeat_seconds=self.heartbeat_seconds)
         self._opened += 1
         own = self.folder / f"agents-{self._opened}.sock"
@@ -265,6 +265,16 @@ class World:
             stored = resources.by_uid(tx, job.job_uid)
             assert stored is not None
             resources.replace_status(tx, stored, stored.status.model_copy(update={"instance_id": instance}))
+
+        self.store.write(write)
+
+    def delete(self, job: StartJob) -> None:
+        """The job's record goes, as it does once nothing of the job lives."""
+
+        def write(tx: Tx) -> None:
+            stored = resources.by_uid(tx, job.job_uid)
+            assert stored is not None
+            assert resources.request_deletion(tx, stored) is None
 
         self.store.write(write)
 

@@ -69,7 +69,9 @@ class Endpoints:
         page, tiers = await self._threads.read(read)
         metadata: Document = {"resourceVersion": str(page.revision)}
         if page.token:
-            metadata |= {"continue": page.token, "remainingItemCount": page.remaining}
+            metadata["continue"] = page.token
+        if page.remaining:
+            metadata["remainingItemCount"] = page.remaining
         if as_table:
             now, include = self._services.now(), included(request)
             return exchange.answer(tables.table(page.items, now=now, include=include, metadata=metadata, tiers=tiers))

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from api.http import audit, exchange
-from api.http.problems import Problem, bad_request, conflict, forbidden
+from api.http.problems import Problem, bad_request, conflict
 from api.http.services import Services
 from api.http.threads import Threads
 from api.http.waking import any_name, on_each
@@ -50,7 +50,7 @@ class Executing:
     async def execute(self, request: Request) -> Response:
         ref = any_name(request)
         if ref.kind != "job":
-            raise forbidden(ref, "commands run beside jobs", hint="rmctl exec BUNDLE/ROLE/JOB -- COMMAND")
+            raise bad_request(f"{ref}: commands run beside jobs", hint="rmctl exec BUNDLE/ROLE/JOB -- COMMAND")
         command, seconds, given = _read(await exchange.document(request))
         by = exchange.caller(request).name
         token = self._services.token()

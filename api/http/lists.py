@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from api.http.problems import bad_request, gone
-from api.http.queries import Listing, token_after
+from api.http.queries import MAX_LIMIT, Listing, token_after
 from api.http.showing import beaten
 from resources.canonical import Document
 from resources.kind import Kind
@@ -14,10 +15,12 @@ from resources.reference import Ref
 from resources.resource import Resource
 from resources.selectors import Selector
 from resources.wire import to_wire
-from store import changes, nodes, resources
+from store import changes, nodes, paging, resources
 from store.tx import Tx
 
 Stored = Resource[Any, Any]
+STEP = 100
+"""Rows read at a time where a selector may leave most of them out."""
 NAMES = ("metadata.name", "metadata.key")
 
 
@@ -33,16 +36,46 @@ class Page:
 
 def page(tx: Tx, kind: Kind, project: str | None, listing: Listing) -> Page:
     """By project and name, code points."""
-    head = changes.head(tx)
-    found = [one for one in candidates(tx, kind, project, listing) if selected(one, listing.labels, listing.fields)]
-    if listing.after is not None:
-        found = [one for one in found if (one.project, one.name) > listing.after]
-    revision = listing.revision if listing.revision is not None else head
-    shown = found[: listing.limit] if listing.limit else found
-    token = ""
-    if len(shown) < len(found):
-        token = token_after(listing, shown[-1].project, shown[-1].name, revision)
-    return Page(documents(tx, kind, shown), revision, token, len(found) - len(shown))
+    revision = listing.revision if listing.revision is not None else changes.head(tx)
+    if not listing.limit and listing.after is None:
+        return Page(documents(tx, kind, _matching(candidates(tx, kind, project, listing), listing)), revision)
+    found, more = _behind(tx, kind, project, listing)
+    if not more:
+        return Page(documents(tx, kind, found), revision)
+    last = (found[-1].project, found[-1].name)
+    remaining = 0 if _selects(listing) else paging.left(tx, kind.name, project, last)
+    return Page(documents(tx, kind, found), revision, token_after(listing, *last, revision), remaining)
+
+
+def _behind(tx: Tx, kind: Kind, project: str | None, listing: Listing) -> tuple[list[Stored], bool]:
+    """What follows the last page, at most the limit, and whether there is more: read in steps, never all of it."""
+    wanted = listing.limit or MAX_LIMIT
+    after = listing.after
+    if _indexed(listing):
+        known = _matching(candidates(tx, kind, project, listing), listing)
+        found = [one for one in known if after is None or (one.project, one.name) > after]
+        return found[:wanted], len(found) > wanted
+    found = []
+    while len(found) <= wanted:
+        step = paging.page(tx, kind.name, project, after, max(STEP, wanted + 1 - len(found)))
+        found += _matching(step, listing)
+        if not step:
+            break
+        after = (step[-1].project, step[-1].name)
+    return found[:wanted], len(found) > wanted
+
+
+def _matching(found: Iterable[Stored], listing: Listing) -> list[Stored]:
+    return [one for one in found if selected(one, listing.labels, listing.fields)]
+
+
+def _indexed(listing: Listing) -> bool:
+    """Whether an index knows the candidates, which are few then."""
+    return any(one.operator == "=" for one in (*listing.labels.expressions, *listing.fields.expressions))
+
+
+def _selects(listing: Listing) -> bool:
+    return bool(listing.labels.expressions or listing.fields.expressions)
 
 
 def candidates(tx: Tx, kind: Kind, project: str | None, listing: Listing) -> tuple[Stored, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from resources.canonical import Document
 from resources.reference import Ref
-from store import resources
+from store import resources, secret_index
 from store.tx import Tx
 
 
@@ -26,6 +26,9 @@ class Everything:
 
     def template(self, project: str, name: str) -> Document | None:
         return self._spec(Ref("template", name, project))
+
+    def secret(self, project: str, name: str, key: str) -> bool:
+        return secret_index.stands(self._tx, project, name, key)
 
     def _spec(self, ref: Ref) -> Document | None:
         if ref in self._together:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter as Tally
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -15,8 +14,8 @@ from api.http.counters import Counters
 from api.http.hub import Hub
 from api.http.services import Services
 from api.http.threads import Threads
-from resources.registry import KINDS
-from store import queue, resources
+from resources.instants import instant
+from store import changes, queue, resources, tallies
 from store.tx import Tx
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -33,6 +32,10 @@ class Metrics:
         self._requests = Counter(
             "rm_http_requests", "Answers by method and code.", ("method", "code"), registry=self._registry
         )
+        started = Gauge("rm_start_time_seconds", "When this server started, unix time.", registry=self._registry)
+        started.set(services.server.started_at)
+        ready = Gauge("rm_ready", "1 while the server takes work.", registry=self._registry)
+        ready.set_function(lambda: float(services.ready()))
         streams = Gauge("rm_http_streams", "Open watches and followed logs.", registry=self._registry)
         streams.set_function(lambda: hub.open_streams)
 
@@ -62,27 +65,38 @@ class _Fixed:
 
 
 def gauges(tx: Tx) -> Iterator[Metric]:
-    """What the store says now."""
-    tally: Tally[tuple[str, str, str, str]] = Tally()
-    waiting: dict[str, float] = {}
-    for kind in KINDS:
-        for resource in resources.list_all(tx, kind.name):
-            for condition in resource.status.conditions:
-                tally[(kind.name, condition.type, condition.status, condition.reason)] += 1
-            since = getattr(resource.status, "waiting_since", None)
-            if since is not None:
-                waiting[kind.name] = max(waiting.get(kind.name, 0.0), tx.now - since)
-    found = GaugeMetricFamily(
-        "rm_resources", "Resources by condition.", labels=("kind", "condition", "status", "reason")
+    """What the store says now. Nothing is labelled by the name of anything but a pool, and pools are few."""
+    yield _family(
+        "rm_resources",
+        "Resources by condition.",
+        ("kind", "condition", "status", "reason"),
+        tallies.conditions(tx).items(),
     )
-    for labels, number in sorted(tally.items()):
-        found.add_metric(labels, number)
-    yield found
-    oldest = GaugeMetricFamily("rm_oldest_waiting_seconds", "How long the longest waiting one waits.", labels=("kind",))
-    for name, seconds in sorted(waiting.items()):
-        oldest.add_metric((name,), seconds)
-    yield oldest
+    waiting = [((kind,), max(0.0, tx.now - instant(since))) for kind, since in tallies.waiting_since(tx).items()]
+    yield _family("rm_oldest_waiting_seconds", "How long the longest waiting one waits.", ("kind",), waiting)
+    effects = tallies.open_effects(tx).items()
+    yield _family("rm_effects_open", "Effects that have not come to their end.", ("provider", "state"), effects)
     yield GaugeMetricFamily("rm_queue_depth", "Keys in the queue.", value=queue.depth(tx))
+    yield GaugeMetricFamily("rm_revision", "The newest revision.", value=changes.head(tx))
+    pools = resources.list_all(tx, "pool")
+    for name, about, field in POOL_GAUGES:
+        yield _family(name, about, ("pool",), [((pool.name,), getattr(pool.status, field)) for pool in pools])
+
+
+def _family(name: str, about: str, labels: tuple[str, ...], found: Iterable[tuple[tuple[str, ...], float]]) -> Metric:
+    family = GaugeMetricFamily(name, about, labels=labels)
+    for values, number in sorted(found):
+        family.add_metric(values, number)
+    return family
+
+
+POOL_GAUGES = (
+    ("rm_pool_nodes", "Nodes of a pool.", "node_count"),
+    ("rm_pool_live_spares", "Spares of a pool that live and are not consumed.", "live_spares"),
+    ("rm_pool_spare_target", "Spares that a pool is asked to have.", "spare_target"),
+    ("rm_pool_used_capacity_fraction", "Claimed of what can be claimed in a pool.", "used_capacity_fraction"),
+    ("rm_pool_waiting_jobs", "Jobs that wait for a place in a pool.", "waiting_jobs"),
+)
 
 
 def counters(counts: Mapping[str, float]) -> list[Metric]:

@@ -9,6 +9,7 @@ from api.http.problems import Problem
 from api.http.services import Caller
 
 ROOT = "/apis/rmctl/v1"
+SECRETS = f"{ROOT}/namespaces/{{project}}/secrets"
 ROLES = ("viewer", "operator", "admin")
 """Each may all that the one before it may. The role of nodes, `agent`, is none of them: here it may nothing."""
 OPEN = ("/healthz", "/livez", "/readyz", "/ui/static/{name}")
@@ -77,6 +78,13 @@ NEEDS: Mapping[str, Mapping[str, Need]] = {
     f"{ROOT}/audit/capacity": ONLY_GET,
     f"{ROOT}/backup": {"GET": LOOK, "POST": Need("admin", "make backups")},
     f"{ROOT}/backup/kept": {"POST": Need("admin", "make backups")},
+    SECRETS: {"GET": reading("list secrets", "operator")},
+    f"{SECRETS}/{{name}}": {"DELETE": Need("operator", "delete secrets")},
+    f"{SECRETS}/{{name}}/{{key}}": {
+        "PUT": Need("operator", "set secrets"),
+        "DELETE": Need("operator", "delete secrets"),
+    },
+    f"{ROOT}/diagnosis": {"GET": reading("diagnose the server", "admin")},
     f"{ROOT}/server/stop": {"POST": Need("admin", "stop the server")},
     f"{ROOT}/tokens": {"POST": Need("admin", "issue join tokens")},
     f"{ROOT}/tokens/users": {"GET": reading("list tokens", "admin"), "POST": Need("admin", "issue tokens")},

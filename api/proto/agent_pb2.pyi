@@ -139,6 +139,7 @@ class Hello(_message.Message):
     INVENTORY_FIELD_NUMBER: _builtins.int
     INSTANCES_FIELD_NUMBER: _builtins.int
     REPORT_SEQ_FIELD_NUMBER: _builtins.int
+    KEPT_FIELD_NUMBER: _builtins.int
     node: _builtins.str
     credential: _builtins.str
     """The node's own secret. Beside a join token it is the one to be registered; the agent makes and keeps it before it
@@ -156,6 +157,10 @@ class Hello(_message.Message):
     def instances(self) -> _containers.RepeatedCompositeFieldContainer[Global___Instance]:
         """The whole truth: an instance that is not named here has ended."""
 
+    @_builtins.property
+    def kept(self) -> _containers.RepeatedCompositeFieldContainer[Global___JobFolder]:
+        """Folders of jobs that have no living instance here."""
+
     def __init__(
         self,
         *,
@@ -168,14 +173,42 @@ class Hello(_message.Message):
         inventory: Global___Inventory | None = ...,
         instances: _abc.Iterable[Global___Instance] | None = ...,
         report_seq: _builtins.int = ...,
+        kept: _abc.Iterable[Global___JobFolder] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["inventory", b"inventory"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent_version", b"agent_version", "boot_id", b"boot_id", "credential", b"credential", "instances", b"instances", "inventory", b"inventory", "join_token", b"join_token", "node", b"node", "pool", b"pool", "report_seq", b"report_seq"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent_version", b"agent_version", "boot_id", b"boot_id", "credential", b"credential", "instances", b"instances", "inventory", b"inventory", "join_token", b"join_token", "kept", b"kept", "node", b"node", "pool", b"pool", "report_seq", b"report_seq"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Hello: _TypeAlias = Hello  # noqa: Y015
+
+@_typing.final
+class JobFolder(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PROJECT_FIELD_NUMBER: _builtins.int
+    JOB_FIELD_NUMBER: _builtins.int
+    JOB_UID_FIELD_NUMBER: _builtins.int
+    project: _builtins.str
+    job: _builtins.str
+    """BUNDLE.ROLE.JOB"""
+    job_uid: _builtins.str
+    """Empty where the agent does not know it any more."""
+    def __init__(
+        self,
+        *,
+        project: _builtins.str = ...,
+        job: _builtins.str = ...,
+        job_uid: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["job", b"job", "job_uid", b"job_uid", "project", b"project"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___JobFolder: _TypeAlias = JobFolder  # noqa: Y015
 
 @_typing.final
 class Inventory(_message.Message):
@@ -656,6 +689,7 @@ class Welcome(_message.Message):
     FENCE_SECONDS_FIELD_NUMBER: _builtins.int
     SUPERSEDED_FIELD_NUMBER: _builtins.int
     REPORT_SEQ_FIELD_NUMBER: _builtins.int
+    GONE_FIELD_NUMBER: _builtins.int
     credential: _builtins.str
     """Set when a Hello brought a join token and no credential of its own."""
     heartbeat_seconds: _builtins.float
@@ -667,6 +701,10 @@ class Welcome(_message.Message):
     def superseded(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Ids of instances that a newer one has replaced: the agent ends them."""
 
+    @_builtins.property
+    def gone(self) -> _containers.RepeatedCompositeFieldContainer[Global___JobFolder]:
+        """Those of the kept folders whose job is gone."""
+
     def __init__(
         self,
         *,
@@ -675,10 +713,11 @@ class Welcome(_message.Message):
         fence_seconds: _builtins.float = ...,
         superseded: _abc.Iterable[_builtins.str] | None = ...,
         report_seq: _builtins.int = ...,
+        gone: _abc.Iterable[Global___JobFolder] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["credential", b"credential", "fence_seconds", b"fence_seconds", "heartbeat_seconds", b"heartbeat_seconds", "report_seq", b"report_seq", "superseded", b"superseded"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["credential", b"credential", "fence_seconds", b"fence_seconds", "gone", b"gone", "heartbeat_seconds", b"heartbeat_seconds", "report_seq", b"report_seq", "superseded", b"superseded"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -1133,19 +1172,17 @@ class Forget(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
-    PROJECT_FIELD_NUMBER: _builtins.int
-    JOB_FIELD_NUMBER: _builtins.int
-    project: _builtins.str
-    job: _builtins.str
+    FOLDER_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def folder(self) -> Global___JobFolder: ...
     def __init__(
         self,
         *,
-        project: _builtins.str = ...,
-        job: _builtins.str = ...,
+        folder: Global___JobFolder | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["folder", b"folder"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["job", b"job", "project", b"project"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["folder", b"folder"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from cli.views import bundle, generic, job, node, pool
-from cli.views.wire import Document, Fact, Row, World, begun, ready, title, told
+from cli.views.wire import Document, Fact, Row, World, begun, deleting, ready, title, told
 
 
 class View(NamedTuple):
@@ -31,5 +31,8 @@ def view(document: Document) -> View:
 
 def line_one(document: Document, world: World) -> str:
     """The sentence that stands alone: the name and what its Ready condition says."""
+    going = deleting(document)
+    if going:
+        return f"{title(document)} {going}"
     clause = job.sentence(document, world) if document.get("kind") == "job" else told(ready(document))
     return begun(title(document), clause)

@@ -125,6 +125,15 @@ def ready(document: Document) -> Ready:
     return Ready(str(found.get("status", "Unknown")), reason, message)
 
 
+def deleting(document: Document) -> str:
+    """The clause of one that is being deleted, with what it still waits for; empty for any other."""
+    since = metadata(document).get("deletionTimestamp")
+    if since is None:
+        return ""
+    left = ", ".join(map(str, metadata(document).get("finalizers") or ()))
+    return f"is being deleted since {since}" + (f": {left} left" if left else "")
+
+
 def told(state: Ready) -> str:
     """The Ready message as a clause of its own; one that ends with a list of reasons gets no full stop."""
     if state.reason == "-":

@@ -63,6 +63,7 @@ class ForgetJob:
     fingerprint: str
     project: str
     job: str
+    job_uid: str
 
 
 @dataclass(frozen=True)

@@ -103,6 +103,13 @@ class Connections:
                 if self._waiting.get(key) is answer:
                     del self._waiting[key]
 
+    def tell(self, node: str, command: Command) -> None:
+        """Down the node's stream if it has one; nobody waits for what comes of it."""
+        with self._lock:
+            stream = self._streams.get(node)
+        if stream is not None:
+            stream.deliver(command)
+
     def settle(self, node: str, effect: str, answer: Answer) -> bool:
         """A node's answer; False when nobody waits for it any more."""
         with self._lock:

@@ -22,6 +22,7 @@ class Reader(Protocol):
 
     now: float
     server_started_at: float
+    """Or when its wall clock was last set: silence counts from then on at the earliest."""
 
     def find(self, ref: Ref) -> Resource[Any, Any] | None: ...
     def owned(self, uid: str, kind: str | None = None) -> Sequence[Resource[Any, Any]]:

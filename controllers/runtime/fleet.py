@@ -36,6 +36,8 @@ class Fleet:
         self._pools: dict[str, PoolSpec] = {}
         self._tiers: dict[str, dict[str, str]] = {}
         self._gains: dict[str, int] = {}
+        self._reserved: set[str] = set()
+        """Ids of the claims that are stored."""
         self._waiting: dict[str, dict[str, Job]] = {}
         self.gained: set[str] = set()
         """Pools that gained room since the set was last emptied."""
@@ -65,11 +67,12 @@ class Fleet:
         return tuple(assumed)
 
     def withdraw(self, assumed: Sequence[Allocation]) -> None:
-        """The commit failed: the assumed claims are not there."""
+        """The commit failed: the assumed claims are not there, unless a later pass over the key has stored them."""
         if assumed:
             with self._store.publishing:
                 for allocation in assumed:
-                    self.view.drop_claim(allocation.id)
+                    if allocation.id not in self._reserved:
+                        self.view.drop_claim(allocation.id)
 
     def capacity_revision(self, pool: str) -> int:
         return self._gains.get(pool, 0)
@@ -91,6 +94,7 @@ class Fleet:
             self._nodes[node.name] = node
             self._show(node.name)
         for allocation in ledger.list_allocations(tx):
+            self._reserved.add(allocation.id)
             self.view.put_claim(seen(allocation))
         for job in resources.list_all(tx, "job"):
             assert isinstance(job, Job)
@@ -109,9 +113,11 @@ class Fleet:
                 case Gone(resource=gone):
                     self._forget(gone)
                 case Reserved(allocation=allocation):
+                    self._reserved.add(allocation.id)
                     self.view.put_claim(seen(allocation))
                     self._touch(allocation)
                 case Released(allocation=allocation):
+                    self._reserved.discard(allocation.id)
                     self.view.drop_claim(allocation.id)
                     self._touch(allocation)
                     self._gain(allocation.pool)

@@ -16,6 +16,7 @@ from controllers.runtime.commit import commit
 from controllers.runtime.controller import Controller
 from controllers.runtime.crew import Crew, Source
 from controllers.runtime.decision import Decision, Facts
+from controllers.runtime.epoch import Epoch
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
 from resources.event import Event
@@ -66,7 +67,7 @@ class Passes:
         self._environment = environment
         self._controllers = controllers
         self._together = together
-        self._started_at = started_at
+        self._epoch = Epoch(environment, started_at)
         self._crew: Crew[Claim] = Crew(
             store,
             environment,
@@ -188,7 +189,7 @@ class Passes:
         paused = pausing.held(tx, resource)
         if paused is not None:
             return resource, paused
-        view = controller.observe(resource, SnapshotReader(tx, self._fleet, self._started_at))
+        view = controller.observe(resource, SnapshotReader(tx, self._fleet, self._epoch.since()))
         released = pausing.released(tx, resource)
         seed = self._environment.random().getrandbits(32)
         facts = Facts(now=self._environment.now(), seed=seed, excluded=dict(excluded))

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from api.agent_facts import AgentFacts
-from controllers.providers.agents import AgentDriver
+from controllers.providers.agents import AgentDriver, Connections
 from controllers.registry import CONTROLLERS
 from controllers.runtime.manager import Manager
 from resources.reference import Ref
@@ -17,10 +17,11 @@ from store.store import Store
 from store.tx import Tx
 from tests.builders import a_pool
 from tests.crash.lines import Lines
-from tests.crash.node import Agent, Nodes
+from tests.crash.node import Agent
 from tests.crash.outside import Outside
 from tests.simulation.environment import Simulated
 from tests.simulation.scheduler import Scheduler, SimTask
+from tests.simulation.server import Promised
 
 NODES = ("n1", "n2")
 STEPS = 20_000
@@ -43,7 +44,8 @@ class Life:
     """`story` is run as a task once the server is up; `run` ends when it is over and everything has settled."""
 
     def __init__(self, folder: Path, lines: Lines, *, seed: int, start: float) -> None:
-        self.scheduler = Scheduler(seed, start=start)
+        self.scheduler = Scheduler(seed)
+        self.scheduler.offset = start
         self.environment = Traced(self.scheduler, lines)
         self.folder = folder
         self._life = seed
@@ -65,12 +67,13 @@ class Life:
 
         def over() -> bool:
             nonlocal looked
+            self.ticked(self.scheduler.now)
             if not self.told or self.scheduler.steps - looked < 50:
                 return False
             looked = self.scheduler.steps
             return settled(self)
 
-        self.scheduler.run(over, limit=STEPS, after_step=lambda: self.ticked(self.scheduler.now))
+        self.scheduler.run(over, limit=STEPS)
 
     def write(self, fn: Callable[[Tx], object]) -> None:
         assert self.store is not None
@@ -102,13 +105,13 @@ class Life:
 
     def _boot(self) -> None:
         self.store = Store.open(self.folder / "data", self.environment, synchronous="OFF")
-        nodes = Nodes(self.store, self.outside, self.scheduler)
+        connections = Connections(lambda: Promised(self.environment.signal()))
         facts = AgentFacts(self.store)
         manager = Manager(
             self.store,
             self.environment,
             {controller.kind: controller for controller in CONTROLLERS},
-            [AgentDriver(nodes)],  # type: ignore[arg-type]
+            [AgentDriver(connections)],
             workers=3,
             effect_workers=2,
         )
@@ -117,8 +120,8 @@ class Life:
         for name in NODES:
             token = f"join-{name}-{self._life}"
             self.store.write(partial(credentials.issue_join, raw=token, node=name, pool="default"))
-            agent = Agent(name, token, facts, nodes, self.outside, self.scheduler)
-            self.environment.spawn(name, agent.run)
+            agent = Agent(name, self.store, connections, self.outside, self.scheduler)
+            self.environment.spawn(name, partial(agent.run, facts, token))
 
 
 def _first_pool(tx: Tx) -> None:

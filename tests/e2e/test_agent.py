@@ -331,3 +331,31 @@ async def test_an_instance_that_has_been_replaced_is_ended_when_its_node_returns
     await world.agent()
     ended = await world.state(job, "exited")
     assert (ended.reason, alive(running.pid)) == ("a newer instance took over", False)
+
+
+async def test_a_job_that_is_gone_leaves_nothing_on_its_node(tmp_path: Path):
+    """Whether the node hears of it at once or when it connects again; another job's folder stays."""
+    async with a_world(tmp_path, heartbeat_seconds=0.2) as world:
+        agent = await world.agent()
+        jobs = [world.job(command=["touch", "made"]) for _ in range(3)]
+        for job in jobs:
+            await world.send(job)
+            await world.state(job, "exited")
+        heard, missed, kept = (world.work(job) for job in jobs)
+        world.delete(jobs[0])
+        await world.until(lambda _tx: not heard.exists())
+        await agent.kill()
+        world.delete(jobs[1])
+        await world.agent()
+        await world.until(lambda _tx: not missed.exists())
+        left = {path.name for path in (agent.data / "instances").iterdir()}
+        assert (left, (kept / "made").exists()) == ({jobs[2].instance}, True)
+
+
+async def test_the_work_folder_is_kept_over_the_attempts_of_its_job(world: World):
+    await world.agent()
+    job = world.job(command=["sh", "-c", "echo $RM_ATTEMPT >> attempts"])
+    for number in (1, 2, 3, 4):
+        await world.send(attempt(job, number))
+        await world.state(attempt(job, number), "exited")
+    assert (world.work(job) / "attempts").read_text() == "1\n2\n3\n4\n"

@@ -22,7 +22,7 @@ from store import credentials, grants
 from store.store import Store
 from tests.http_serving import API, Served, a_document, serving
 
-MEANINGS = {"project": "default", "plural": "bundles", "name": "ch-1"}
+MEANINGS = {"project": "default", "plural": "bundles", "kind": "bundle", "name": "ch-1", "key": "k", "resource": "x"}
 CALLERS = (*roles.ROLES, "agent")
 
 

@@ -228,6 +228,25 @@ def test_metrics_are_labelled_by_kind_never_by_name(served):
     assert "rm_queue_depth 2.0" in text
     assert 'rm_http_requests_total{code="200",method="POST"} 1.0' in text
     assert "ch-1" not in text
+    assert 'rm_pool_nodes{pool="local"} 0.0' in text
+    for name in ("placements_attempted", "placements_dispatch_failed", "jobs_rejected", "bundles_broken"):
+        assert f"rm_{name}_total 0.0" in text
+
+
+def test_the_counters_of_placements_follow_what_is_committed(served):
+    from resources.event import Event
+    from store import events
+
+    served.apply(a_document())
+
+    def fail(tx):
+        bundle = resources.get(tx, Ref("bundle", "ch-1", "default"))
+        events.add(tx, bundle.ref, bundle.uid, Event("BundleBroken", "web: exit 1", "Warning"))
+
+    served.store.write(fail)
+    with pytest.raises(ZeroDivisionError):
+        served.store.write(lambda tx: (fail(tx), 1 / 0))
+    assert "rm_bundles_broken_total 1.0" in served.client.get("/metrics").text
 
 
 def test_a_plan_stores_nothing(served):

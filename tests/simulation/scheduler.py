@@ -91,9 +91,9 @@ class Scheduler:
     stall is left out for `STALL_SECONDS`.
     """
 
-    def __init__(self, seed: int, *, drift: float = 0.02) -> None:
+    def __init__(self, seed: int, *, start: float = START, drift: float = 0.02) -> None:
         self.random = Random(seed)
-        self.offset = START
+        self.offset = start
         self.monotonic = 0.0
         self.drift = drift
         self.steps = 0
@@ -166,15 +166,18 @@ class Scheduler:
             if wait.task is not None:
                 self._ready.append(wait.task)
 
-    def run(self, until: Callable[[], bool], *, limit: int) -> None:
-        """Until `until` holds between two steps. Raises Stuck after `limit` steps, and what a task raised."""
+    def run(self, until: Callable[[], bool], *, limit: int, after_step: Callable[[], None] = lambda: None) -> None:
+        """Until `until` holds between two steps, or nobody can run any more.
+
+        Raises Stuck after `limit` steps, and what a task raised.
+        """
         while not until():
             self.steps += 1
             if self.steps > limit:
                 raise Stuck(f"{limit} steps")
             task = self._next()
             if task is None:
-                raise Stuck("nobody can run any more")
+                return
             if task.process in self._dead:
                 self._graveyard.append(task)
                 continue
@@ -189,6 +192,7 @@ class Scheduler:
             self.current = None
             if task.error is not None:
                 raise task.error
+            after_step()
 
     def digest(self) -> str:
         """Equal for equal runs."""

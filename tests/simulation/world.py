@@ -78,6 +78,8 @@ class World:
             self.disk.close()
         if self.broken:
             raise Violation(self.broken[0])
+        if not self._over:
+            raise Violation("nobody can run any more")
 
     def _prepare(self) -> None:
         silent, lost = self.random.choice(LIMITS)

@@ -177,5 +177,5 @@ def test_stop_and_forget_name_what_they_are_about():
     stop, now = command_to_wire(StopJob("e", "f", "i")), command_to_wire(StopJob("e", "f", "i", 0.0))
     assert (stop.stop.instance_id, stop.stop.HasField("grace_seconds")) == ("i", False)
     assert (now.stop.HasField("grace_seconds"), now.stop.grace_seconds) == (True, 0.0)
-    forget = command_to_wire(ForgetJob("e", "f", "default", "b.primary.web")).forget
-    assert (forget.project, forget.job) == ("default", "b.primary.web")
+    forget = command_to_wire(ForgetJob("e", "f", "default", "b.primary.web", "u")).forget.folder
+    assert (forget.project, forget.job, forget.job_uid) == ("default", "b.primary.web", "u")

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from api.agent_facts import AgentFacts, NotAllowed, NotKnown, Welcomed
-from api.agent_wire import Hello
+from api.agent_facts import AgentFacts, Welcomed
+from api.agent_join import NotAllowed, NotKnown
+from api.agent_wire import Hello, JobFolder
 from controllers.providers.agent_commands import StopJob
 from resources.allocation import Allocation
 from resources.facts import Instance, Inventory, LogTail
@@ -332,3 +333,24 @@ def test_a_hello_wakes_the_job_of_what_lives_without_a_claim(store: Store, facts
     wakes.since()
     welcome = facts.hello(a_hello(instances=(an_instance(uid),), report_seq=1))
     assert (welcome.superseded, JOB in wakes.since()) == (("i1",), True)
+
+
+def test_a_hello_is_told_which_of_the_folders_it_keeps_are_of_jobs_that_are_gone(store: Store, facts: AgentFacts):
+    """Also when a job of that name was made anew."""
+    uid = a_job(store)
+    stands, unknown = JobFolder("default", JOB.name, uid), JobFolder("default", JOB.name)
+    gone, older = JobFolder("default", "b.primary.gone"), JobFolder("default", JOB.name, "an-older-uid")
+    welcome = facts.hello(a_hello(kept=(stands, unknown, gone, older)))
+    assert isinstance(welcome, Welcomed)
+    assert (welcome.gone, welcome.kept) == ((gone, older), (uid, uid))
+
+
+def test_the_nodes_that_ran_a_job_hear_that_it_is_gone(store: Store):
+    heard: list[tuple[str, JobFolder]] = []
+    facts = AgentFacts(store, lambda node, folder: heard.append((node, folder)))
+    facts.hello(a_hello())
+    uid = a_job(store)
+    facts.report("node-a", 1, an_instance(uid))
+    facts.report("node-a", 2, an_instance(uid, "exited"))
+    store.write(lambda tx: resources.request_deletion(tx, resources.get(tx, JOB)))
+    assert heard == [("node-a", JobFolder("default", JOB.name, uid))]

@@ -16,6 +16,7 @@ class Known:
 
     found_pools: dict = field(default_factory=lambda: {"local": {"tiers": [{"name": "own"}]}})
     templates: dict = field(default_factory=dict)
+    secrets: frozenset = frozenset()
 
     def pool(self, name):
         return self.found_pools.get(name)
@@ -25,6 +26,9 @@ class Known:
 
     def template(self, project, name):
         return self.templates.get((project, name))
+
+    def secret(self, project, name, key):
+        return (project, name, key) in self.secrets
 
 
 NOTHING_ELSE = Known()
@@ -61,6 +65,14 @@ def test_pools_must_exist():
     assert problems("bundle", document) == [
         ("spec.pool", 'no pool "locl" (did you mean local?)'),
         ("spec.resiliencePolicy.pool", 'no pool "x"'),
+    ]
+
+
+def test_secrets_must_exist():
+    entry = an_entry(secretEnv={"A": {"secret": "api", "key": "token"}, "B": {"secret": "api", "key": "pin"}})
+    known = Known(secrets=frozenset({("default", "api", "token")}))
+    assert problems("bundle", {"pool": "local", "jobs": [entry]}, known) == [
+        ("spec.jobs[0].secretEnv.B", "secret not found: api has no key pin"),
     ]
 
 

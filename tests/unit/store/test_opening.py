@@ -9,11 +9,13 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
+from store import resources
 from store.engine import file_system, library_warning, open_engine
-from store.errors import Refused
+from store.errors import Corrupt, Refused
 from store.node_tables import schema
 from store.schema import prepare
 from store.store import Store
+from tests.builders import POOL, a_pool
 from tests.clocked import Clocked
 
 
@@ -52,6 +54,46 @@ def test_a_file_that_is_no_database_is_refused(tmp_path: Path, clock: Clocked) -
     (tmp_path / "state.db").write_text("this is a text file, and not a short one at all, but no database\n" * 100)
     with pytest.raises(Refused, match="cannot be read"):
         Store.open(tmp_path, clock)
+
+
+@pytest.mark.req("B114")
+def test_a_file_that_was_cut_short_is_refused(tmp_path: Path, clock: Clocked) -> None:
+    Store.open(tmp_path, clock).close()
+    path = tmp_path / "state.db"
+    path.write_bytes(path.read_bytes()[:-4096])
+    with pytest.raises(Refused, match=r"the database (is damaged|cannot be read)"):
+        Store.open(tmp_path, clock)
+
+
+@pytest.mark.req("B114")
+@pytest.mark.parametrize("lose", [lambda path: path.write_bytes(b""), Path.unlink], ids=["emptied", "removed"])
+def test_an_empty_file_where_a_store_was_is_not_taken_for_a_new_one(tmp_path: Path, clock: Clocked, lose) -> None:
+    Store.open(tmp_path, clock).close()
+    lose(tmp_path / "state.db")
+    with pytest.raises(Refused, match="is empty, though this folder holds store 0000"):
+        Store.open(tmp_path, clock)
+    (tmp_path / "lock").unlink()
+    Store.open(tmp_path, clock).close()
+
+
+@pytest.mark.req("B114")
+def test_an_empty_file_of_a_first_start_that_was_cut_short_is_a_new_store(tmp_path: Path, clock: Clocked) -> None:
+    (tmp_path / "state.db").touch()
+    Store.open(tmp_path, clock).close()
+
+
+@pytest.mark.req("B114")
+def test_a_flipped_bit_in_a_spec_is_told_by_the_checksum_of_its_row(tmp_path: Path, clock: Clocked) -> None:
+    store = Store.open(tmp_path, clock)
+    store.write(lambda tx: resources.create(tx, POOL, a_pool()))
+    store.close()
+    path = tmp_path / "state.db"
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"local-servers", b"local-serverr"))
+    store = Store.open(tmp_path, clock)
+    with store.read() as tx, pytest.raises(Corrupt, match="pool/local: stored row does not match its checksum"):
+        resources.find(tx, POOL)
+    store.close()
 
 
 def test_the_migrations_make_exactly_the_tables(clock: Clocked) -> None:
