@@ -86,10 +86,15 @@ def _alive(step: Step, claim: Allocation, row: Instance) -> Decision:
         ready_at=row.ready_at,
         ever_ran=step.status.ever_ran or lives,
     )
-    if row.state == "ready" and step.job.status.ready_at != row.ready_at:
+    if row.state == "ready" and _milliseconds(step.job.status.ready_at) != _milliseconds(row.ready_at):
         step = step.plus(events=(Event("JobUpdated", _became_ready(row)),))
     ready = silent_ready(step, claim.node, "runs on" if lives else "starts on") or _ready(row, claim.node)
     return step.end(ready, room=claim.node)
+
+
+def _milliseconds(at: float | None) -> int | None:
+    """A status keeps no finer part of an instant."""
+    return None if at is None else round(at * 1000)
 
 
 def _ready(row: Instance, node: str) -> Condition:
