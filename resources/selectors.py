@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 Operator = Literal["=", "!=", "in", "notin", "exists", "!", ">", "<"]
 MAX_EXPRESSIONS = 32
@@ -140,7 +140,7 @@ def _expression(reader: _Reader) -> Expression:
         return Expression(key, "=", (_value(reader),))
     for sign in (">", "<"):
         if reader.take(sign):
-            return Expression(key, cast("Operator", sign), (_number(reader, sign),))
+            return Expression(key, sign, (_number(reader, sign),))
     if reader.at_end() or reader.text[reader.at] == ",":
         return Expression(key, "exists")
     start = reader.column
