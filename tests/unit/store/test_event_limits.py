@@ -15,7 +15,7 @@ def test_a_payload_is_bounded_and_its_limit_is_named(store):
         store.write(lambda tx: events.add(tx, Ref("pool", "p"), "u", Event("Told", "message", payload=payload)))
 
     add(65536)
-    with pytest.raises(TooLarge, match="^event payload limit is 65536 bytes, this one has 65537$"):
+    with pytest.raises(TooLarge, match=r"^event payload limit is 65536 bytes, this one has 65537$"):
         add(65537)
     with store.read() as tx:
         assert [one.count for one in events.list_for(tx)] == [1]
