@@ -15,6 +15,7 @@ from anyio.abc import TaskGroup
 from agent.commands import Commands
 from agent.errors import StreamLost
 from agent.files import write_fence
+from agent.heartbeats import Heartbeats
 from agent.journal import Journal
 from agent.outbox import Outbox, instance_of
 from agent.processes import boottime
@@ -54,8 +55,8 @@ class Session:
         self._joined = joined
         self._welcome = wire.Welcome()
         self._welcomed = anyio.Event()
-        self._heartbeats: dict[int, float] = {0: boottime()}
-        self._acknowledged = boottime()
+        self._heartbeats = Heartbeats(boottime())
+        self._over = False
 
     async def run(self, stub: AgentsAsyncStub) -> None:
         """Ends by raising: StreamLost, or what the call raised."""
@@ -71,18 +72,19 @@ class Session:
                         raise
                 raise StreamLost("the stream ended")
         finally:
+            self._over = True
             call.cancel()
 
     async def _up(self) -> AsyncIterator[wire.Up]:
         """Hello, then heartbeats in time and between them whatever there is."""
-        self._heartbeats[0] = boottime()
+        self._heartbeats.send(0, boottime())
         yield wire.Up(hello=self._hello)
         await self._welcomed.wait()
         seq, due = 0, boottime()
         while True:
             if boottime() >= due:
                 seq, due = seq + 1, boottime() + self._welcome.heartbeat_seconds
-                self._heartbeats[seq] = boottime()
+                self._heartbeats.send(seq, boottime())
                 yield wire.Up(heartbeat=wire.Heartbeat(seq=seq))
             for message in self._parts.outbox.take():
                 yield message
@@ -96,7 +98,7 @@ class Session:
             raise StreamLost("the server does not answer")
         patience = MISSED_HEARTBEATS * self._welcome.heartbeat_seconds
         while True:
-            left = self._acknowledged + patience - boottime()
+            left = self._heartbeats.answered + patience - boottime()
             if left <= 0:
                 raise StreamLost("the server acknowledges no heartbeat")
             await anyio.sleep(left)
@@ -126,7 +128,9 @@ class Session:
         self._welcomed.set()
 
     async def _obey(self, command: wire.Command) -> None:
-        self._parts.outbox.result(await self._parts.commands.carry_out(command))
+        result = await self._parts.commands.carry_out(command, lambda: not self._over)
+        if not self._over:
+            self._parts.outbox.result(result)
 
     async def _take_ack(self, ack: wire.Ack) -> None:
         if ack.heartbeat:
@@ -137,13 +141,8 @@ class Session:
             self._parts.tails.acknowledge(ack.log_tail)
 
     def _acknowledge_heartbeat(self, seq: int) -> None:
-        """The fence counts from the sending: the server heard of this node no earlier than that."""
-        sent = self._heartbeats.get(seq)
-        if sent is None:
-            return
-        self._heartbeats = {number: at for number, at in self._heartbeats.items() if number > seq}
-        self._acknowledged = boottime()
-        if self._welcome.fence_seconds > 0:
+        sent = self._heartbeats.acknowledge(seq, boottime())
+        if sent is not None and self._welcome.fence_seconds > 0:
             write_fence(self._parts.supervisor.fence, sent + self._welcome.fence_seconds)
 
     def _acknowledge_reports(self, seq: int) -> None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
-from zoneinfo import ZoneInfo
 
-from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, Field, model_validator
 
 from resources.frozen import Bool, Count, Frozen, Int, Number, Text
 from resources.names import MAX_LABEL, label_problem
 from resources.quantities import milli
+from resources.schedules import Cron, TimeZone
 
 PORT = re.compile(r"([0-9]{1,5})/(tcp|udp|sctp)", re.ASCII)
 ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -22,9 +20,6 @@ PAGE = re.compile(
     r"/.*|http://(localhost|127(\.[0-9]{1,3}){3}|\$\{node\.address\})(:([0-9]{1,5}|\$\{[^}]+\}))?(/.*)?", re.ASCII
 )
 """What a probe may ask for: a page of its own node, and nothing that a node can reach beyond."""
-CRON_FIELDS = 5
-SOME_DAY = datetime(2000, 1, 1, tzinfo=UTC)
-"""Before a 29th of February, so that a schedule for that day is found soon."""
 
 
 def _no_nul(value: str) -> str:
@@ -85,27 +80,6 @@ def _distinct(value: tuple[str, ...]) -> tuple[str, ...]:
     return value
 
 
-def _cron(value: str) -> str:
-    """One that no minute ever meets is refused too."""
-    if len(value.split()) != CRON_FIELDS:
-        raise ValueError("expected five fields: minute, hour, day of month, month, day of week")
-    try:
-        next(CronSim(value, SOME_DAY))
-    except CronSimError as error:
-        raise ValueError(f'"{value}": {str(error).lower()}') from None
-    except StopIteration:
-        raise ValueError(f'"{value}": never comes') from None
-    return value
-
-
-def _time_zone(value: str) -> str:
-    try:
-        ZoneInfo(value)
-    except (KeyError, ValueError, OSError):
-        raise ValueError(f'"{value}" is no time zone') from None
-    return value
-
-
 PlainText = Annotated[Text, AfterValidator(_no_nul)]
 JobName = Annotated[Text, AfterValidator(_label), Field(max_length=MAX_LABEL)]
 Command = Annotated[tuple[PlainText, ...], AfterValidator(_command)]
@@ -144,10 +118,8 @@ class Probe(Frozen):
 
 
 class Schedule(Frozen):
-    """Five fields, as cron has them, and the time zone in which they are meant."""
-
-    cron: Annotated[Text, AfterValidator(_cron)]
-    time_zone: Annotated[Text, AfterValidator(_time_zone)] = "UTC"
+    cron: Cron
+    time_zone: TimeZone = "UTC"
 
 
 class Requirements(Frozen):

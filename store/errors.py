@@ -70,8 +70,8 @@ MIB = 1024 * 1024
 
 class TooLarge(StoreError):
     def __init__(self, what: str, size: int, limit: int) -> None:
-        mib = f"{what} is {size} bytes, limit is {limit} (1 MiB)"
-        super().__init__(mib if limit == MIB else f"{what} limit is {limit} bytes, this one has {size}")
+        whole = f"{what} is {size} bytes, limit is {limit} (1 MiB)"
+        super().__init__(whole if limit == MIB else f"{what} limit is {limit} bytes, this one has {size}")
         self.size = size
 
 
