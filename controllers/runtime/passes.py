@@ -32,7 +32,7 @@ from store.tx import Tx
 log = structlog.get_logger("rmctl.pass")
 ATTEMPTS = 3
 """Lost races in one pass before its key waits."""
-TOGETHER = 16
+TOGETHER = 32
 """Passes of one worker that share a commit."""
 SLOW_SECONDS = 0.005
 """Of a worker's passes: from then on another worker helps with what is ready."""
@@ -108,7 +108,7 @@ class Passes:
         """
         began = self._environment.monotonic()
         begun: list[tuple[Pass, Write]] = []
-        with self._store.read() as tx:
+        with self._store.turn.taken(), self._store.read() as tx:
             for number, claim in enumerate(claims, 1):
                 one = self._pass(claim, tx)
                 begun.append((one, next(one)))
@@ -189,7 +189,8 @@ class Passes:
         paused = pausing.held(tx, resource)
         if paused is not None:
             return resource, paused
-        view = controller.observe(resource, SnapshotReader(tx, self._fleet, self._epoch.since()))
+        reader = SnapshotReader(tx, self._fleet, self._store.heard_since(self._epoch.since()))
+        view = controller.observe(resource, reader)
         released = pausing.released(tx, resource)
         seed = self._environment.random().getrandbits(32)
         facts = Facts(now=self._environment.now(), seed=seed, excluded=dict(excluded))

@@ -38,6 +38,7 @@ def dbos(folder: Path) -> Work:
     from dbos import DBOS
 
     DBOS(config={"name": "bench", "system_database_url": f"sqlite:///{folder / 'dbos.db'}", "run_admin_server": False})
+
     @DBOS.step()
     def touch() -> str:
         return "i"
