@@ -167,6 +167,8 @@ class Watcher:
         while True:
             self._world.scheduler.sleep(LOOK_SECONDS)
             self._instances()
+            if self._world.calm() > LOOK_SECONDS:
+                self._world.ending.waiting()
             looks += 1
             if looks % 5 == 0 and self._world.calm() > LATE_SECONDS:
                 self._late()
