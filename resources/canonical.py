@@ -10,6 +10,8 @@ from typing import Any
 Document = dict[str, Any]
 """A JSON object as read from a wire: the one place where `Any` is at home."""
 
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
 
 def canonical(value: object) -> str:
     """Keys sorted by code point, no blanks.
@@ -17,7 +19,7 @@ def canonical(value: object) -> str:
     Raises ValueError for what JSON cannot say (NaN, infinities, other types).
     """
     try:
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        return _encode(value)
     except TypeError as error:
         raise ValueError(str(error)) from error
 

@@ -155,11 +155,10 @@ def claim(
     tx: Tx, provider: str, *, limit: int, token: Callable[[], str], lease: float = LEASE_SECONDS
 ) -> tuple[EffectClaim, ...]:
     """Take due effects of a provider, oldest first; each claim is one more attempt."""
-    claims = []
+    claims, rows = [], []
     for row in tx.execute(_due, {"p": provider, "now": tx.now, "limit": limit}).all():
         raw = token()
-        tx.write(
-            _claim,
+        rows.append(
             {
                 "b_uid": row.uid,
                 "b_key": row.key,
@@ -169,10 +168,12 @@ def claim(
                 "lease_generation": row.lease_generation + 1,
                 "attempts": row.attempts + 1,
                 "started_at": tx.now,
-            },
+            }
         )
         taken = with_(record_of(row), attempts=row.attempts + 1, started_at=tx.now)
         claims.append(EffectClaim(taken, raw, row.lease_generation + 1))
+    if rows:
+        tx.write(_claim, rows)
     return tuple(claims)
 
 
@@ -192,9 +193,7 @@ def answer(tx: Tx, claim: EffectClaim, answer: Answer | Observation) -> EffectRe
             values = {"state": "indeterminate", "error": bounded(reason), "available_at": tx.now + UNSURE_SECONDS}
         case Absent():
             values = {"state": "pending", "available_at": tx.now}
-    _finish(tx, claim, values)
-    stored = find(tx, claim.record.uid, claim.record.key)
-    assert stored is not None
+    stored = _finish(tx, claim, values)
     tx.note(Answered(stored.kind, stored.state, stored.code or ""))
     if not stored.final:
         tx.note(EffectDue(stored.provider, stored.available_at))

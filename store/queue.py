@@ -151,21 +151,19 @@ def claim(
     if lease < MIN_LEASE_SECONDS or limit < 1:
         raise ValueError(f"a lease of at least {MIN_LEASE_SECONDS} s and a limit of at least 1 are needed")
     taken: list[Claim] = []
+    expires = tx.now + lease
     for row in tx.execute(_due, {"now": tx.now, "limit": limit + len(busy)}).all():
         ref = Ref(row.kind, row.name, row.project)
         if row.token_hash is not None:
             _back_off_expired(tx, row, backoff)
         elif ref not in busy and len(taken) < limit:
-            taken.append(_take(tx, ref, row, token(), tx.now + lease))
+            lease_generation = row.lease_generation + 1
+            held = (row.wakes, row.errors, row.conflicts, expires, row.available_at)
+            taken.append(Claim(ref, token(), lease_generation, *held))
+    if taken:
+        more = {"expires": expires, "at": tx.now}
+        tx.write(_claim, [{**_fence(tx, one), "g": one.lease_generation - 1, **more} for one in taken])
     return tuple(taken)
-
-
-def _take(tx: Tx, ref: Ref, row: Row[Any], token: str, expires: float) -> Claim:
-    tx.write(
-        _claim,
-        {**_names(ref), "g": row.lease_generation, "hash": hashed(token), "expires": expires, "at": tx.now},
-    )
-    return Claim(ref, token, row.lease_generation + 1, row.wakes, row.errors, row.conflicts, expires, row.available_at)
 
 
 def _back_off_expired(tx: Tx, row: Row[Any], backoff: Backoff) -> None:
@@ -294,8 +292,8 @@ def rebuild(tx: Tx) -> tuple[int, int]:
 
 
 def oldest_due(tx: Tx) -> float | None:
-    """Since when the key that is due longest waits; None when none is due."""
+    """Since when the key that is due longest waits, taken by a worker already or not; None when none is due."""
     found: float | None = tx.execute(
-        select(func.min(table.c.available_at)).where(table.c.token_hash.is_(None), table.c.available_at <= tx.now)
+        select(func.min(table.c.available_at)).where(table.c.available_at <= tx.now)
     ).scalar_one_or_none()
     return found

@@ -42,6 +42,7 @@ class Store:
         self._writing = Held(engine.connect())
         self.writer = Writer(environment, self._writing, self._listeners)
         self.publishing = self.writer.publishing
+        self.turn = self.writer.turn
         self._task: Task | None = None
         self._closed = False
 

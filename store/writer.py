@@ -11,10 +11,14 @@ from typing import Any, Protocol, TypeVar, cast
 from store.environment import Environment, Signal
 from store.errors import Failed, Full, StoreError, WriteInsideWrite
 from store.held import Held
+from store.turn import Turn
 from store.tx import Tx
 
 T = TypeVar("T")
 MAX_BATCH = 256
+CROWD = 4
+"""Callers of one batch from which on it is worth to wait for their return."""
+LINGER_SECONDS = 0.001
 Listener = Callable[[Sequence[object]], None]
 
 
@@ -49,10 +53,11 @@ class Request:
 class Batch:
     """Requests that arrived while the writer was busy; one signal wakes all of their callers."""
 
-    __slots__ = ("done", "requests")
+    __slots__ = ("callers", "done", "requests")
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
+        self.callers = 0
         self.done: Signal | None = None
 
 
@@ -75,8 +80,11 @@ class Writer:
         self._work = environment.signal()
         self._pause = environment.signal()
         self._pause.set()
+        self._gathered = environment.signal()
+        self._expected = 0
         self._writing = False
         self._stopping = False
+        self.turn = Turn()
         self.publishing = RLock()
         """Held from before COMMIT until every listener has seen what was written."""
         self.commits = 0
@@ -107,10 +115,13 @@ class Writer:
             batch = self._open
             leads = not self._writing and not batch.requests
             batch.requests += requests
+            batch.callers += 1
             if leads:
                 self._writing, self._open = True, Batch()
-            elif batch.done is None:
-                batch.done = self._environment.signal()
+            else:
+                batch.done = batch.done or self._environment.signal()
+                if batch.callers == self._expected:
+                    self._gathered.set()
         if leads:
             self._lead(batch)
         else:
@@ -128,6 +139,7 @@ class Writer:
             self._work.clear()
             while (batch := self._next()) is not None:
                 self._answer(batch)
+                self._gather(batch.callers)
                 self._writing = False
             with self._lock:
                 if self._stopping and not self._writing and not self._open.requests:
@@ -158,6 +170,19 @@ class Writer:
             self._writing, self._open = True, Batch()
             return batch
 
+    def _gather(self, callers: int) -> None:
+        """Many callers who were just answered are likely to be back at once: one commit for all of them is worth a
+        moment. Else one half of them always waits for the commit of the other."""
+        if callers < CROWD:
+            return
+        self._gathered.clear()
+        with self._lock:
+            self._expected = callers
+            waits = self._open.callers < callers and not self._stopping
+        if waits:
+            self._gathered.wait(LINGER_SECONDS)
+        self._expected = 0
+
     def _answer(self, batch: Batch) -> None:
         self._environment.enter_transaction()
         try:
@@ -187,14 +212,14 @@ class Writer:
         """
         held = self._held
         try:
-            held.begin(writing=True)
-            for request in requests:
-                self._one(request, alone=len(requests) == 1)
+            with self.turn.taken():
+                riding = self._run_all(requests, apart=False)
+                if riding is None and not (len(requests) == 1 and requests[0].error):
+                    riding = self._run_all(requests, apart=True)
             done = [request for request in requests if request.error is None]
-            if not done:
+            if riding is None or not done:
                 held.rollback()
                 return
-            riding = self._take_along(done)
             done += [request for _, request in riding]
             with self.publishing:
                 held.commit()
@@ -209,12 +234,24 @@ class Writer:
         for rider, request in riding:
             rider.arrived(request.result)
 
-    def _take_along(self, done: list[Request]) -> list[tuple[Rider, Request]]:
-        """A rider that fails takes nobody with it."""
-        notes = [note for request in done for note in request.notes]
+    def _run_all(self, requests: list[Request], *, apart: bool) -> list[tuple[Rider, Request]] | None:
+        """Requests and their riders in a transaction that is left open. Without savepoints a failure takes all with it:
+        None then, and all of them have to run again. That is seldom, and a savepoint costs as much as a statement.
+        """
+        self._held.begin(writing=True)
+        notes: list[object] = []
+        for request in requests:
+            self._one(request, apart=apart)
+            if request.error is not None and not apart:
+                self._held.rollback()
+                return None
+            notes += request.notes
         riding = [(rider, Request(rider.ride)) for rider in self._riders if rider.wants(notes)]
         for _, request in riding:
-            self._one(request, alone=False)
+            self._one(request, apart=apart)
+            if request.error is not None and not apart:
+                self._held.rollback()
+                return None
         return [(rider, request) for rider, request in riding if request.error is None]
 
     def _publish(self, done: list[Request]) -> None:
@@ -223,23 +260,23 @@ class Writer:
             for listener in self._listeners:
                 listener(notes)
 
-    def _one(self, request: Request, *, alone: bool) -> None:
+    def _one(self, request: Request, *, apart: bool) -> None:
         request.error, request.notes = None, []
         held = self._held
         tx = Tx(held, self._environment.now(), writable=True, new_uuid=self._environment.uuid)
-        if not alone:
+        if apart:
             held.savepoint()
         try:
             request.result = request.fn(tx)
         except Exception as error:  # the caller's own failure is handed back to the caller
             if not held.in_transaction:
                 raise Lost from _named(error)
-            if not alone:
+            if apart:
                 held.undo()
             request.error = _named(error)
         else:
             request.notes = tx.notes
-            if not alone:
+            if apart:
                 held.release()
 
 

@@ -11,6 +11,8 @@ import time
 import uuid
 from collections.abc import Callable
 
+from controllers.runtime.signals import Gate
+
 SWITCH_SECONDS = 0.0005
 """Beside busy threads an event loop answers within milliseconds only when threads give way this often."""
 COLLECT_AFTER = 20_000
@@ -36,8 +38,8 @@ class Threads:
     def monotonic(self) -> float:
         return time.monotonic()
 
-    def signal(self) -> threading.Event:
-        return threading.Event()
+    def signal(self) -> Gate:
+        return Gate()
 
     def spawn(self, name: str, target: Callable[[], None]) -> threading.Thread:
         thread = threading.Thread(target=target, name=name, daemon=True)

@@ -5,20 +5,22 @@ from __future__ import annotations
 import itertools
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
 from controllers.runtime.environment import Threads
 from resources.reference import Ref
 from store import queue
-from store.store import Store
+from store.notes import Woken
+from store.store import Store, notes_of
 from store.tx import Tx
 from tests.bench.figures import Figure, interleaved
 from tests.bench.peers import Peer, peer
 
 ROUNDS = 5
-CALLERS = ((1, 120, 0.6), (8, 60, 4.0), (64, 15, 12.0))
+CALLERS = ((1, 200, 0.6), (8, 100, 4.0), (64, 40, 12.0))
 """Callers, items of each in a round, and the goal."""
 BACKLOG = 100_000
 SHORT = 1_000
@@ -26,14 +28,19 @@ FILL = 5_000
 
 
 class Items:
-    """A store's queue; an item is put, taken and settled by its caller, each step durable by itself."""
+    """A store's queue. Its callers put an item, work on one that was taken in a transaction that put some, as workers
+    do, and settle it: two durable writes an item.
+    """
 
     def __init__(self, folder: Path, backlog: int = 0) -> None:
         self._environment = Threads()
         self.store = Store.open(folder, self._environment)
         self._names = itertools.count()
+        self._taken: deque[queue.Claim] = deque()
         for _ in range(0, backlog, FILL):
             self.store.write(lambda tx: [queue.enqueue(tx, self._key()) for _ in range(min(FILL, backlog))])
+        self._put = 0
+        self.store.ride(self)
 
     def work(self, callers: int, items: int) -> int:
         threads = [threading.Thread(target=self._some, args=(items,)) for _ in range(callers)]
@@ -43,14 +50,20 @@ class Items:
             thread.join()
         return callers * items
 
+    def wants(self, notes: Sequence[object]) -> bool:
+        self._put = sum(1 for _ in notes_of(notes, Woken))
+        return self._put > 0
+
+    def ride(self, tx: Tx) -> tuple[queue.Claim, ...]:
+        return queue.claim(tx, limit=self._put, token=self._environment.token, backoff=float)
+
+    def arrived(self, result: tuple[queue.Claim, ...]) -> None:
+        self._taken.extend(result)
+
     def _some(self, items: int) -> None:
         for _ in range(items):
             self.store.write(partial(queue.enqueue, ref=self._key()))
-            (claim,) = self.store.write(self._claim)
-            self.store.write(partial(queue.settle, claim=claim))
-
-    def _claim(self, tx: Tx) -> tuple[queue.Claim, ...]:
-        return queue.claim(tx, limit=1, token=self._environment.token, backoff=float)
+            self.store.write(partial(queue.settle, claim=self._taken.popleft()))
 
     def _key(self) -> Ref:
         return Ref("pool", f"item-{next(self._names)}")

@@ -32,8 +32,8 @@ def measure() -> list[Figure]:
             ROUNDS,
             raw_writes(raw),
             lambda: _writes(store, WRITES, []),
-            lambda: _callers(store, 8, WRITES // 4, []),
-            lambda: _callers(store, 64, WRITES // 10, waits),
+            lambda: _callers(store, 8, WRITES // 2, []),
+            lambda: _callers(store, 64, WRITES // 5, waits),
         )
         p99 = percentile(waits, 0.99) * 1000
         raw.close()
