@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Row, bindparam, case, delete, func, or_, select, update
+from sqlalchemy import Row, bindparam, case, delete, func, literal_column, or_, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from resources.reference import Ref
@@ -25,6 +25,9 @@ FAILING_SECONDS = 1.0
 """A failing key runs at most this often, whatever wakes it."""
 RERUNS = 5
 """Conflicts in a row that rerun at once; the next one counts as an error."""
+
+HEAD_STARTS = {"interruption": 120.0, "drain": 60.0}
+"""Seconds by which keys of these kinds go before others that are due; who has waited longer than that comes first."""
 
 Backoff = Callable[[int], float]
 """From the count of consecutive errors to seconds."""
@@ -75,14 +78,19 @@ _enqueue = prepared(
         },
     )
 )
-_due = prepared(
+_takeable = (
     select(table)
     .where(
         table.c.available_at <= bindparam("now"),
         or_(table.c.token_hash.is_(None), table.c.expires_at <= bindparam("now")),
     )
-    .order_by(table.c.available_at)
     .limit(bindparam("limit"))
+)
+_due = prepared(_takeable.order_by(table.c.available_at))
+_urgent = prepared(  # few at any time: found by the primary key, whatever else waits
+    _takeable.where(or_(*(table.c.kind == literal_column(f"'{kind}'") for kind in HEAD_STARTS))).order_by(
+        table.c.available_at - case(HEAD_STARTS, value=table.c.kind, else_=0.0)
+    )
 )
 _claim = prepared(
     update(table)
@@ -143,7 +151,7 @@ def claim(
     lease: float = LEASE_SECONDS,
     busy: Collection[Ref] = (),
 ) -> tuple[Claim, ...]:
-    """Take up to `limit` due keys, oldest first; of one instant, those that were put first.
+    """Take up to `limit` due keys, oldest first but for the head start of some; of one instant, those put first.
 
     A row whose lease ran out gets its error and its backoff instead of a run.
     Raises ValueError for a lease under 0.3 s or a limit below 1.
@@ -152,7 +160,7 @@ def claim(
         raise ValueError(f"a lease of at least {MIN_LEASE_SECONDS} s and a limit of at least 1 are needed")
     taken: list[Claim] = []
     expires = tx.now + lease
-    for row in tx.execute(_due, {"now": tx.now, "limit": limit + len(busy)}).all():
+    for row in _in_turn(tx, limit + len(busy)):
         ref = Ref(row.kind, row.name, row.project)
         if row.token_hash is not None:
             _back_off_expired(tx, row, backoff)
@@ -164,6 +172,16 @@ def claim(
         more = {"expires": expires, "at": tx.now}
         tx.write(_claim, [{**_fence(tx, one), "g": one.lease_generation - 1, **more} for one in taken])
     return tuple(taken)
+
+
+def _in_turn(tx: Tx, limit: int) -> list[Row[Any]]:
+    given = {"now": tx.now, "limit": limit}
+    rows: list[Row[Any]] = tx.execute(_due, given).all()
+    urgent: list[Row[Any]] = tx.execute(_urgent, given).all()
+    if not urgent:
+        return rows
+    every = {(row.kind, row.project, row.name): row for row in (*urgent, *rows)}
+    return sorted(every.values(), key=lambda row: row.available_at - HEAD_STARTS.get(row.kind, 0.0))[:limit]
 
 
 def _back_off_expired(tx: Tx, row: Row[Any], backoff: Backoff) -> None:

@@ -77,6 +77,9 @@ def gauges(tx: Tx) -> Iterator[Metric]:
     effects = tallies.open_effects(tx).items()
     yield _family("rm_effects_open", "Effects that have not come to their end.", ("provider", "state"), effects)
     yield GaugeMetricFamily("rm_queue_depth", "Keys in the queue.", value=queue.depth(tx))
+    oldest = queue.oldest_due(tx)
+    waits = 0.0 if oldest is None else max(0.0, tx.now - oldest)
+    yield GaugeMetricFamily("rm_queue_oldest_seconds", "How long the key waits that is due longest.", value=waits)
     yield GaugeMetricFamily("rm_revision", "The newest revision.", value=changes.head(tx))
     pools = resources.list_all(tx, "pool")
     for name, about, field in POOL_GAUGES:
