@@ -175,13 +175,15 @@ def claim(
 
 
 def _in_turn(tx: Tx, limit: int) -> list[Row[Any]]:
+    """Who has a head start is looked for apart only where more is due than is asked for."""
     given = {"now": tx.now, "limit": limit}
     rows: list[Row[Any]] = tx.execute(_due, given).all()
-    urgent: list[Row[Any]] = tx.execute(_urgent, given).all()
-    if not urgent:
-        return rows
-    every = {(row.kind, row.project, row.name): row for row in (*urgent, *rows)}
-    return sorted(every.values(), key=lambda row: row.available_at - HEAD_STARTS.get(row.kind, 0.0))[:limit]
+    if len(rows) == limit and (urgent := tx.execute(_urgent, given).all()):
+        every = {(row.kind, row.project, row.name): row for row in (*urgent, *rows)}
+        rows = list(every.values())
+    if any(row.kind in HEAD_STARTS for row in rows):
+        rows.sort(key=lambda row: row.available_at - HEAD_STARTS.get(row.kind, 0.0))
+    return rows[:limit]
 
 
 def _back_off_expired(tx: Tx, row: Row[Any], backoff: Backoff) -> None:
