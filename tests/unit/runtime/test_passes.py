@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import structlog
 
 from controllers.runtime.controller import Reader
 from controllers.runtime.decision import Apply, Decision, Delete, Facts, Release, Reserve, Room
@@ -396,3 +397,41 @@ def test_a_dispatcher_runs_what_is_due_and_stops(world) -> None:
     world.passes.stop()
     with world.store.read() as tx:
         assert {p.status.observed_generation for p in resources.list_all(tx, "pool")} == {1}
+
+
+@pytest.mark.req("T55")
+def test_every_pass_leaves_one_line_that_tells_what_became_of_it(world) -> None:
+    """Settled, put off with its reason, run again after a conflict, failed, and a key whose resource is gone."""
+
+    def fail(_resource, _facts):
+        raise RuntimeError("broken")
+
+    waits = PoolStatus(conditions=(condition("Ready", False, "NoNodes"),))
+    change = lambda: world.store.write(lambda tx: resources.replace(tx, pool(world), labels={"a": str(pool(world))}))
+    steps = [
+        (lambda _r, _f: Decision(READY), lambda: None),
+        (lambda _r, _f: Decision(waits, requeue_after=30.0), lambda: None),
+        (lambda _r, _f: Decision(READY), change),
+        (fail, lambda: None),
+    ]
+    with structlog.testing.capture_logs() as lines:
+        for world.controller.decision, world.controller.during in steps:
+            world.store.write(lambda tx: queue.enqueue(tx, POOL))
+            run(world)
+            world.clock.time += 100.0
+        world.store.write(lambda tx: resources.strip(tx, pool(world)))
+        world.store.write(lambda tx: queue.enqueue(tx, POOL))
+        run(world)
+    told = [line for line in lines if line["event"] == "pass"]
+    common = [{line.pop("kind"), line.pop("project"), line.pop("name"), line.pop("log_level")} for line in told]
+    assert (common, len({line.pop("pass_id") for line in told})) == ([{"pool", "", "local", "info"}] * 5, 5)
+    assert all(line.pop("seconds") >= 0.0 for line in told)
+    conflict = told[2].pop("reason")
+    assert "changed since you read it" in conflict
+    assert told == [
+        {"event": "pass", "outcome": "settled", "generation": 1},
+        {"event": "pass", "outcome": "requeued", "generation": 1, "requeue_after": 30.0, "reason": "NoNodes"},
+        {"event": "pass", "outcome": "conflict", "generation": 1},
+        {"event": "pass", "outcome": "failed", "generation": 1, "reason": "RuntimeError"},
+        {"event": "pass", "outcome": "gone"},
+    ]
