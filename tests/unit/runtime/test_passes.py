@@ -206,8 +206,10 @@ def test_a_wake_during_a_pass_is_not_lost(world) -> None:
     assert row(world).available_at == 1000.0
 
 
-@pytest.mark.req("T19")
+@pytest.mark.req("T19", "T37")
 def test_a_pass_whose_claim_ran_out_writes_nothing(world) -> None:
+    """It can put down no new effect either."""
+
     def expire() -> None:
         world.clock.time += 120.0
 
@@ -360,6 +362,38 @@ def test_what_apply_says_or_raises_is_stored(world, answer, state, words) -> Non
     world.driver.applied = answer
     attempt(world)
     assert (effect(world).state, effect(world).error) == (state, words)
+
+
+@pytest.mark.req("T37")
+def test_an_effect_that_ends_after_its_claim_was_lost_is_looked_for_by_the_next_owner(world) -> None:
+    world.controller.decision = lambda _r, _f: Decision(READY, effects=(START,))
+    run(world)
+    (late,) = world.store.write(lambda tx: effects.claim(tx, "agents", limit=1, token=world.clock.token))
+    world.clock.time += effects.LEASE_SECONDS
+    world.workers.run(late)
+    assert (effect(world).state, effect(world).external_ref) == ("pending", None)
+    world.driver.observed = Applied("i-1")
+    attempt(world)
+    assert (world.driver.calls, effect(world).state, effect(world).external_ref) == (
+        ["apply", "observe"],
+        "applied",
+        "i-1",
+    )
+
+
+@pytest.mark.req("T39")
+def test_independent_effects_of_one_decision_have_a_record_each(world) -> None:
+    """Of a built-in controller; they are claimed, tried and answered apart."""
+    other = Effect("StartJob", "start/1/2", "agents", {"x": 2}, target="m")
+    world.controller.decision = lambda _r, _f: Decision(READY, effects=(START, other))
+    run(world)
+    first, second = world.store.write(lambda tx: effects.claim(tx, "agents", limit=2, token=world.clock.token))
+    world.workers.run(first)
+    world.driver.applied = Deferred("throttled", 9.0)
+    world.workers.run(second)
+    with world.store.read() as tx:
+        told = {record.key: (record.state, record.attempts) for record in effects.of(tx, pool(world).uid)}
+    assert told == {"start/1/1": ("applied", 1), "start/1/2": ("pending", 1)}
 
 
 @pytest.mark.req("T33", "T36", "CF4")
