@@ -65,6 +65,13 @@ def states(tx: Tx) -> list[str]:
     return [record.state for record in effects.list_all(tx)]
 
 
+def held_by(store: Store) -> str | None:
+    """Who keeps effects, and what an agent is asked to end at its return, from being begun."""
+    with store.read() as tx:
+        hold = holds.find(tx)
+    return None if hold is None else hold.by
+
+
 def served(store: Store, clock: Clocked, driver: Driver, *, dry: bool, found: Callable[[Tx], bool]) -> None:
     """One life of a manager, until then."""
     manager = Manager(store, clock, {"pool": Starting()}, [driver], workers=1, effect_workers=1, dry=dry)
@@ -79,9 +86,9 @@ def test_effects_are_recorded_and_not_begun_until_the_setting_goes(tmp_path: Pat
     store = Store.open(tmp_path, clock)
     store.write(lambda tx: resources.create(tx, POOL, a_pool()))
     served(store, clock, driver, dry=True, found=lambda tx: states(tx) == ["pending"])
-    assert driver.calls == []
+    assert (driver.calls, held_by(store)) == ([], "settings")
     served(store, clock, driver, dry=False, found=lambda tx: states(tx) == ["applied"])
-    assert driver.calls == ["apply"]
+    assert (driver.calls, held_by(store)) == (["apply"], None)
     store.close()
 
 
@@ -93,7 +100,5 @@ def test_a_hold_of_a_person_outlives_the_setting(tmp_path: Path) -> None:
     store.write(lambda tx: holds.put(tx, "wait for me", by="ada"))
     for dry in (True, False):
         served(store, clock, driver, dry=dry, found=lambda tx: states(tx) == ["pending"])
-    with store.read() as tx:
-        hold = holds.find(tx)
-    assert (hold is not None and hold.by, driver.calls) == ("ada", [])
+    assert (driver.calls, held_by(store)) == ([], "ada")
     store.close()

@@ -141,6 +141,7 @@ def test_ten_wakes_are_one_pass(world) -> None:
     assert (len(world.controller.seen), row(world)) == (1, None)
 
 
+@pytest.mark.req("T52")
 def test_everything_a_pass_decides_is_one_commit(world) -> None:
     world.store.write(lambda tx: ledger.set_room(tx, "n", "local", {"vcpu": (1000, 1000)}))
     uid = pool(world).uid
