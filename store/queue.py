@@ -16,7 +16,6 @@ from store.errors import ClaimLost
 from store.notes import Woken
 from store.statements import prepared
 from store.tables import queue as table
-from store.tables import resources
 from store.tx import Tx
 
 LEASE_SECONDS = 120.0
@@ -275,10 +274,6 @@ def list_all(tx: Tx) -> tuple[Row[Any], ...]:
     return tuple(tx.execute(select(*columns).order_by(table.c.available_at)))
 
 
-def depth(tx: Tx) -> int:
-    return int(tx.execute(select(func.count()).select_from(table)).scalar_one())
-
-
 def hashed(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
@@ -295,25 +290,3 @@ def _names(ref: Ref) -> dict[str, Any]:
 
 def _fence(tx: Tx, claim: Claim) -> dict[str, Any]:
     return {**_names(claim.ref), "hash": claim.token_hash, "g": claim.lease_generation, "now": tx.now}
-
-
-def rebuild(tx: Tx) -> tuple[int, int]:
-    """Every resource due now, keys of none dropped: (keys woken, keys dropped). What is claimed stays claimed."""
-    kept = select(resources.c.uid).where(
-        resources.c.kind == table.c.kind, resources.c.project == table.c.project, resources.c.name == table.c.name
-    )
-    dropped = int(tx.write(delete(table).where(~kept.exists())).rowcount)
-    tx.write(update(table).where(table.c.token_hash.is_(None)).values(errors=0, conflicts=0, available_at=tx.now))
-    woken = 0
-    for row in tx.execute(select(resources.c.kind, resources.c.project, resources.c.name)).all():
-        enqueue(tx, Ref(row.kind, row.name, row.project))
-        woken += 1
-    return woken, dropped
-
-
-def oldest_due(tx: Tx) -> float | None:
-    """Since when the key that is due longest waits, taken by a worker already or not; None when none is due."""
-    found: float | None = tx.execute(
-        select(func.min(table.c.available_at)).where(table.c.available_at <= tx.now)
-    ).scalar_one_or_none()
-    return found

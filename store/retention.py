@@ -1,4 +1,4 @@
-"""What may go: rows that are over, old, and pointed at by nothing. Found in a snapshot, dropped some at a time."""
+"""What may go: rows that are over, old, and pointed at by nothing."""
 
 from __future__ import annotations
 
