@@ -28,6 +28,7 @@ from controllers.providers.agents import AgentDriver, Connections
 from controllers.registry import CONTROLLERS
 from controllers.runtime.environment import Threads, settle_in
 from controllers.runtime.manager import Manager
+from controllers.runtime.upkeep import Retention
 from resources.reference import Ref
 from resources.version import VERSION
 from store import resources
@@ -80,6 +81,8 @@ class Server:
             [AgentDriver(self._connections, secrets=self._secrets.value)],
             workers=settings.pass_workers,
             effect_workers=settings.effect_workers,
+            dry=settings.effects == "record",
+            retention=Retention(settings.cadence.keep_changes, settings.cadence.keep_days),
         )
         self._agents = agents.build(
             self._store, self._connections, heartbeat_seconds=settings.cadence.heartbeat_seconds

@@ -22,7 +22,7 @@ from resources.names import label_problem
 from resources.reference import Ref
 from resources.selectors import KEY, VALUE
 from resources.validation import FieldError
-from store import changes, credentials, queue, resources
+from store import backlog, changes, credentials, resources
 from store.errors import Failed
 from store.tx import Tx
 
@@ -70,7 +70,7 @@ class ServerRoutes:
         server = self._services.server
 
         def read(tx: Tx) -> Document:
-            return {"revision": changes.head(tx), "queueDepth": queue.depth(tx)}
+            return {"revision": changes.head(tx), "queueDepth": backlog.depth(tx)}
 
         numbers = await self._threads.read(read)
         return exchange.answer(

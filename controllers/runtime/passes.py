@@ -19,6 +19,7 @@ from controllers.runtime.decision import Decision, Facts
 from controllers.runtime.epoch import Epoch
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
+from resources import conditions
 from resources.event import Event
 from resources.resource import Resource
 from store import queue, resources
@@ -135,32 +136,38 @@ class Passes:
     def _pass(self, claim: Claim, tx: Tx) -> Pass:
         began = self._environment.monotonic()
         self.ran += 1
+        about: dict[str, Any] = {}
         try:
-            outcome = yield from self._reconcile(claim, tx)
+            outcome = yield from self._reconcile(claim, tx, about)
         except ClaimLost:
             outcome = "claim lost"
         except Conflict as conflict:
+            about["reason"] = str(conflict)
             outcome = yield from self._rerun(claim, conflict)
         except Exception as error:  # a controller's fault costs its own key a backoff, never the server
+            about["reason"] = type(error).__name__
             log.exception("pass failed", kind=claim.ref.kind, name=claim.ref.name)
             outcome = yield from self._fail(claim, error)
-        log.debug(
+        log.info(
             "pass",
             kind=claim.ref.kind,
+            project=claim.ref.project,
             name=claim.ref.name,
-            pass_id=f"{claim.lease_generation}",
+            pass_id=claim.token_hash[:12],
             outcome=outcome,
             seconds=round(self._environment.monotonic() - began, 6),
+            **about,
         )
 
-    def _reconcile(self, claim: Claim, tx: Tx) -> Steps:
+    def _reconcile(self, claim: Claim, tx: Tx, about: dict[str, Any]) -> Steps:
+        """`about` is what the log tells of the pass: the generation it worked on, why and for how long it waits."""
         controller = self._controllers.get(claim.ref.kind)
         excluded: dict[str, str] = {}
         for attempt in range(ATTEMPTS):
             snapshot = nullcontext(tx) if attempt == 0 else self._store.read()
             planning = self._fleet.planning() if controller is not None and controller.places else nullcontext()
             with snapshot as reading, planning:
-                resource, decision = self._decide(claim, controller, excluded, reading)
+                resource, decision = self._decide(claim, controller, excluded, reading, about)
                 assumed = self._fleet.assume(decision) if decision is not None else ()
             if resource is None or decision is None:
                 yield partial(queue.settle, claim=claim)
@@ -176,14 +183,24 @@ class Passes:
                 self._fleet.withdraw(assumed)
                 raise
             else:
-                return "settled" if decision.requeue_after is None else "requeued"
+                if decision.requeue_after is None:
+                    return "settled"
+                about.update(_waits(decision))
+                return "requeued"
         yield partial(queue.requeue, claim=claim, delay=0.0)
         return "lost races"
 
     def _decide(
-        self, claim: Claim, controller: Controller[Any, Any] | None, excluded: Mapping[str, str], tx: Tx
+        self,
+        claim: Claim,
+        controller: Controller[Any, Any] | None,
+        excluded: Mapping[str, str],
+        tx: Tx,
+        about: dict[str, Any],
     ) -> tuple[Resource[Any, Any] | None, Decision | None]:
         resource = resources.find(tx, claim.ref)
+        if resource is not None:
+            about["generation"] = resource.generation
         if resource is None or controller is None:
             return resource, None
         paused = pausing.held(tx, resource)
@@ -231,6 +248,11 @@ class Passes:
                     return "untold"
             else:
                 return outcome
+
+
+def _waits(decision: Decision) -> dict[str, Any]:
+    ready = conditions.find(decision.status.conditions, "Ready")
+    return {"requeue_after": decision.requeue_after, "reason": "" if ready is None else ready.reason}
 
 
 def _soonest(notes: Sequence[object]) -> float | None:

@@ -19,7 +19,7 @@ from resources import conditions
 from resources.conditions import condition
 from resources.pool import Pool, PoolStatus
 from resources.reference import Ref
-from store import events, queue, resources
+from store import backlog, events, queue, resources
 from store.store import Store
 from tests.builders import a_pool
 from tests.simulation.environment import Simulated
@@ -99,7 +99,7 @@ def test_idle_keys_are_served_while_others_never_rest() -> None:
     ages: list[tuple[float, float]] = []
 
     def look(tx: Any) -> None:
-        oldest = queue.oldest_due(tx)
+        oldest = backlog.oldest_due(tx)
         ages.append((bench.scheduler.monotonic, 0.0 if oldest is None else tx.now - oldest))
 
     def keep_busy() -> None:

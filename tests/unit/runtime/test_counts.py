@@ -13,7 +13,7 @@ from controllers.runtime.effects import EffectWorkers
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.passes import Passes
 from resources.reference import Ref
-from store import effects, queue, resources
+from store import backlog, effects, queue, resources
 from store.store import Store
 from tests.bench.cycle import Instant, OneEffect
 from tests.builders import a_pool
@@ -23,7 +23,10 @@ KEYS = [Ref("pool", f"p{number}") for number in range(10)]
 
 
 class Still(Clocked):
-    """Tasks are not run: the test does their work, in its own order. The writer alone has its thread."""
+    """Tasks are not run: the test does their work, in its own order, and no time passes. The writer has its thread."""
+
+    def monotonic(self) -> float:
+        return self.time
 
     def spawn(self, name: str, target: Callable[[], None]) -> Any:
         return super().spawn(name, target) if name == "writer" else None
@@ -66,7 +69,7 @@ def test_ten_keys_are_reconciled_in_four_commits(cycle: Cycle) -> None:
     cycle.run()
     with cycle.store.read() as tx:
         done = [pool.status.node_count for pool in resources.list_all(tx, "pool")]
-        left, states = queue.depth(tx), {effect.state for effect in effects.list_all(tx)}
+        left, states = backlog.depth(tx), {effect.state for effect in effects.list_all(tx)}
     assert (cycle.store.writer.commits - before, done, left, states) == (4, [1] * 10, 0, {"applied"})
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import update
 from resources.allocation import Allocation
 from resources.facts import Instance, Inventory, NodeFacts
 from resources.reference import Ref
-from store import capacity_audit, holds, ledger, nodes, queue, resources
+from store import backlog, capacity_audit, holds, ledger, nodes, queue, resources
 from store.store import Store
 from store.tables import node_scalars, pool_rollup, port_claims
 from tests.builders import a_pool
@@ -92,7 +92,7 @@ def test_a_hold_keeps_its_time_and_is_lifted_once(store: Store) -> None:
 def test_a_rebuilt_queue_holds_every_resource_and_nothing_else(full: Store) -> None:
     full.write(lambda tx: queue.enqueue(tx, Ref("bundle", "gone", "default")))
     full.write(lambda tx: queue.remove(tx, Ref("pool", "p")))
-    assert full.write(queue.rebuild) == (2, 1)
+    assert full.write(backlog.rebuild) == (2, 1)
     with full.read() as tx:
         rows = queue.list_all(tx)
     assert {(row.kind, row.name) for row in rows} == {("pool", "p"), ("node", "n")}
