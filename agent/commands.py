@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from weakref import WeakValueDictionary
 
 import anyio
@@ -36,10 +37,11 @@ class Commands:
         while self._open:
             await self._idle.wait()
 
-    async def carry_out(self, command: wire.Command) -> wire.Result:
+    async def carry_out(self, command: wire.Command, standing: Callable[[], bool] = lambda: True) -> wire.Result:
         """Commands about one instance are carried out one after the other, in the order in which they came.
 
         An Exec changes nothing that is told of: it waits for none of them, and none for it.
+        `standing`: whether the stream that it came by is still open. Later ones have told the server what is here.
         """
         if command.WhichOneof("action") == "exec":
             return await self._execute(command)
@@ -49,14 +51,14 @@ class Commands:
         try:
             turn = self._turns.setdefault(_subject(command), anyio.Lock())
             async with turn:
-                outcome = await self._once(command)
+                outcome = await self._once(command, standing)
         finally:
             self._open -= 1
             if not self._open:
                 self._idle.set()
         return _result(command.effect_id, outcome)
 
-    async def _once(self, command: wire.Command) -> Outcome:
+    async def _once(self, command: wire.Command, standing: Callable[[], bool]) -> Outcome:
         known = self._journal.find(command.effect_id)
         if known is not None and known.fingerprint != command.fingerprint:
             return Rejected(OTHER_FINGERPRINT, "this effect was ordered before with another content")
@@ -69,6 +71,8 @@ class Commands:
             if known is None:
                 subject = _subject(command)
                 await to_thread.run_sync(self._journal.take, command.effect_id, kind, command.fingerprint, subject)
+            if kind == "start" and not standing():
+                return Deferred("the stream that it came by has ended", RETRY_SECONDS)
             outcome = await self._do(command)
             if not isinstance(outcome, Deferred):
                 await to_thread.run_sync(self._journal.settle, command.effect_id, outcome)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import grpc
@@ -20,7 +20,8 @@ from api.proto import agent_pb2 as wire
 from api.proto.agent_pb2_grpc import AgentsStub
 
 FIRST_PAUSE_SECONDS = 0.5
-LONGEST_PAUSE_SECONDS = 8.0
+ROUND_SECONDS = 9.0
+"""While the server is away every agent dials once in such a round, each at its own place in it."""
 SETTLING_SECONDS = 5.0
 """How long a Hello waits for commands that are under way; what is not settled then is listed as starting."""
 MESSAGE_BYTES = 4 * 1024 * 1024
@@ -81,16 +82,14 @@ class Connection:
         self._hello = hello
         self._welcome = welcome
         self._ever = False
-        self._pause = FIRST_PAUSE_SECONDS
+        self._pauses = pauses(random.uniform)
 
     async def run(self) -> None:
         """For good; raises JoinRefused when the server does not take this node."""
         async with create_task_group() as work:
             while True:
                 log.warning("not connected", reason=await self._once(work))
-                # spread, so that a thousand agents do not return in the same moment
-                await sleep(random.uniform(0, self._pause))  # noqa: S311
-                self._pause = min(LONGEST_PAUSE_SECONDS, self._pause * 2)
+                await sleep(next(self._pauses))
 
     async def _once(self, work: TaskGroup) -> str:
         """One connection, from dial to end; returns why it ended."""
@@ -121,8 +120,23 @@ class Connection:
 
     def _joined(self, welcome: wire.Welcome) -> None:
         self._ever = True
-        self._pause = FIRST_PAUSE_SECONDS
+        self._pauses = pauses(random.uniform)
         self._welcome(welcome)
+
+
+def pauses(draw: Callable[[float, float], float]) -> Iterator[float]:
+    """Seconds to wait before each dial, for good; `draw` gives a number between two.
+
+    Short at first, for a server that is started again. Then the first wait of a round has any length, so that a
+    thousand agents do not return in the same moment however long the server was away.
+    """
+    pause = FIRST_PAUSE_SECONDS
+    while pause < ROUND_SECONDS / 2:
+        yield draw(0, pause)
+        pause *= 2
+    yield draw(0, ROUND_SECONDS)
+    while True:
+        yield draw(0.95 * ROUND_SECONDS, ROUND_SECONDS)
 
 
 def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:

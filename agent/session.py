@@ -13,8 +13,10 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from agent.commands import Commands
+from agent.contained import contained
 from agent.errors import StreamLost
 from agent.files import write_fence
+from agent.heartbeats import Heartbeats
 from agent.journal import Journal
 from agent.outbox import Outbox, instance_of
 from agent.processes import boottime
@@ -54,8 +56,8 @@ class Session:
         self._joined = joined
         self._welcome = wire.Welcome()
         self._welcomed = anyio.Event()
-        self._heartbeats: dict[int, float] = {0: boottime()}
-        self._acknowledged = boottime()
+        self._heartbeats = Heartbeats(boottime())
+        self._over = False
 
     async def run(self, stub: AgentsAsyncStub) -> None:
         """Ends by raising: StreamLost, or what the call raised."""
@@ -71,18 +73,19 @@ class Session:
                         raise
                 raise StreamLost("the stream ended")
         finally:
+            self._over = True
             call.cancel()
 
     async def _up(self) -> AsyncIterator[wire.Up]:
         """Hello, then heartbeats in time and between them whatever there is."""
-        self._heartbeats[0] = boottime()
+        self._heartbeats.send(0, boottime())
         yield wire.Up(hello=self._hello)
         await self._welcomed.wait()
         seq, due = 0, boottime()
         while True:
             if boottime() >= due:
                 seq, due = seq + 1, boottime() + self._welcome.heartbeat_seconds
-                self._heartbeats[seq] = boottime()
+                self._heartbeats.send(seq, boottime())
                 yield wire.Up(heartbeat=wire.Heartbeat(seq=seq))
             for message in self._parts.outbox.take():
                 yield message
@@ -96,7 +99,7 @@ class Session:
             raise StreamLost("the server does not answer")
         patience = MISSED_HEARTBEATS * self._welcome.heartbeat_seconds
         while True:
-            left = self._acknowledged + patience - boottime()
+            left = self._heartbeats.answered + patience - boottime()
             if left <= 0:
                 raise StreamLost("the server acknowledges no heartbeat")
             await anyio.sleep(left)
@@ -107,7 +110,7 @@ class Session:
                 await self._resume(down.welcome)
                 tasks.start_soon(self._parts.tails.run)
             case "command":
-                self._work.start_soon(self._obey, down.command)
+                self._work.start_soon(contained, self._obey, down.command)
             case "ack":
                 await self._take_ack(down.ack)
 
@@ -120,13 +123,16 @@ class Session:
         self._parts.outbox.rewind(welcome.report_seq)
         for instance in welcome.superseded:
             log.info("a newer instance took over", instance=instance)
-            self._work.start_soon(self._parts.supervisor.supersede, instance)
+            self._work.start_soon(contained, self._parts.supervisor.supersede, instance)
         for folder in welcome.gone:
-            self._work.start_soon(self._parts.supervisor.forget, folder.project, folder.job, folder.job_uid)
+            forget = self._parts.supervisor.forget
+            self._work.start_soon(contained, forget, folder.project, folder.job, folder.job_uid)
         self._welcomed.set()
 
     async def _obey(self, command: wire.Command) -> None:
-        self._parts.outbox.result(await self._parts.commands.carry_out(command))
+        result = await self._parts.commands.carry_out(command, lambda: not self._over)
+        if not self._over:
+            self._parts.outbox.result(result)
 
     async def _take_ack(self, ack: wire.Ack) -> None:
         if ack.heartbeat:
@@ -137,13 +143,8 @@ class Session:
             self._parts.tails.acknowledge(ack.log_tail)
 
     def _acknowledge_heartbeat(self, seq: int) -> None:
-        """The fence counts from the sending: the server heard of this node no earlier than that."""
-        sent = self._heartbeats.get(seq)
-        if sent is None:
-            return
-        self._heartbeats = {number: at for number, at in self._heartbeats.items() if number > seq}
-        self._acknowledged = boottime()
-        if self._welcome.fence_seconds > 0:
+        sent = self._heartbeats.acknowledge(seq, boottime())
+        if sent is not None and self._welcome.fence_seconds > 0:
             write_fence(self._parts.supervisor.fence, sent + self._welcome.fence_seconds)
 
     def _acknowledge_reports(self, seq: int) -> None:

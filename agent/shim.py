@@ -52,6 +52,9 @@ def main(folder: str) -> int:
     wake = _signals()
     me = os.getpid()
     replace_json(os.path.join(folder, "shim.json"), {"pid": me, "start_time": start_time(me), "boot_id": boot_id()})
+    if order["fence"] is not None and boottime() >= read_fence(order["fence"]):
+        _tell({"errno": errno.EHOSTUNREACH, "final": False, "error": "cut off from the server"})
+        return 1
     child = Child(folder, order)
     failure = child.start()
     if failure is not None:

@@ -8,6 +8,11 @@ from collections.abc import Awaitable, Callable
 Write = Callable[[tuple[str, ...]], Awaitable[None]]
 
 
+GATHER_SECONDS = 0.1
+TRICKLE = 64
+"""Fewer heartbeats than this in the last commit are a trickle."""
+
+
 class Beats:
     """`run` is the one task that writes; `stored` is what every stream waits for."""
 
@@ -24,10 +29,15 @@ class Beats:
         await done
 
     async def run(self) -> None:
+        """A trickle is gathered for a moment: it costs a few commits a second. A flood is written as it comes."""
+        written = 0
         while True:
             await self._more.wait()
+            if written < TRICKLE:
+                await asyncio.sleep(GATHER_SECONDS)
             self._more.clear()
             batch, self._waiting = self._waiting, {}
+            written = len(batch)
             if not batch:
                 continue
             failure: Exception | None = None

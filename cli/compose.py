@@ -176,7 +176,9 @@ class Server:
             hosts=names_of_this_machine(self._http),
             authority=self._authority,
             tokens={token: Caller("listener")} if token else {},
-            explain=lambda tx, job: explain(tx, job, self._manager.fleet, self._manager.started_at),
+            explain=lambda tx, job: explain(
+                tx, job, self._manager.fleet, self._store.heard_since(self._manager.started_at)
+            ),
             plan=lambda tx, bundle, traced: preview(tx, bundle, self._manager.fleet, traced=traced),
             secrets=self._secrets,
             execute=lambda node, order, seconds: self._connections.send(node, order, seconds=seconds),

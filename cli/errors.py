@@ -125,7 +125,10 @@ class Cause(NamedTuple):
 
 
 class ServerRefused(CliError):
-    """The server said no. 400 and 422 are the caller's text (2), 404 and the rest of 4xx a refusal (3)."""
+    """The server said no. 400 and 422 are the caller's text (2), 404 and the rest of 4xx a refusal (3).
+
+    507 is its disk (5).
+    """
 
     def __init__(self, code: int, reason: str, message: str, causes: Sequence[Cause] = (), *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -147,4 +150,8 @@ class ServerRefused(CliError):
         return found
 
 
-EXITS = {400: USAGE, 422: USAGE, 413: USAGE, 401: REFUSED, 403: REFUSED, 404: REFUSED, 409: REFUSED, 410: REFUSED}
+EXITS = {
+    **dict.fromkeys((400, 413, 422), USAGE),
+    **dict.fromkeys((401, 403, 404, 409, 410), REFUSED),
+    507: ENVIRONMENT,
+}

@@ -23,7 +23,7 @@ def run(
     from api.listening import AddressRefused
     from cli import compose, settings
     from resources.validation import Invalid
-    from store.errors import Refused
+    from store.errors import StoreError
 
     _log_to_stderr()
     data = (data or data_folder()).absolute()
@@ -43,7 +43,7 @@ def run(
 
     try:
         asyncio.run(serve())
-    except (Refused, AddressRefused, OSError) as error:
+    except (StoreError, AddressRefused, OSError) as error:
         return _refuse(str(error), 5)
     return 0
 

@@ -10,11 +10,16 @@ from pydantic import AfterValidator, Field, model_validator
 from resources.frozen import Bool, Count, Frozen, Int, Number, Text
 from resources.names import MAX_LABEL, label_problem
 from resources.quantities import milli
+from resources.schedules import Cron, TimeZone
 
 PORT = re.compile(r"([0-9]{1,5})/(tcp|udp|sctp)", re.ASCII)
 ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 RESERVED_ENV = ("RM_", "NORSK_")
 MAX_COMMAND_BYTES = 128 * 1024
+PAGE = re.compile(
+    r"/.*|http://(localhost|127(\.[0-9]{1,3}){3}|\$\{node\.address\})(:([0-9]{1,5}|\$\{[^}]+\}))?(/.*)?", re.ASCII
+)
+"""What a probe may ask for: a page of its own node, and nothing that a node can reach beyond."""
 
 
 def _no_nul(value: str) -> str:
@@ -107,14 +112,14 @@ class Probe(Frozen):
     def _one(self) -> Probe:
         if sum(way is not None for way in (self.exec, self.tcp, self.http)) != 1:
             raise ValueError("exactly one of exec, tcp, http")
-        if self.http is not None and not self.http.startswith(("http://", "/")):
-            raise ValueError("http: expected a path or an http:// address")
+        if self.http is not None and not PAGE.fullmatch(self.http):
+            raise ValueError("http: scheme or host not allowed: a path, or http:// with localhost or ${node.address}")
         return self
 
 
 class Schedule(Frozen):
-    cron: Text
-    time_zone: Text = "UTC"
+    cron: Cron
+    time_zone: TimeZone = "UTC"
 
 
 class Requirements(Frozen):

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from resources.frozen import Count, Frozen, Int, Number, Text
 from resources.resource import Resource, Spec, Status
+from resources.schedules import Cron, TimeZone
 
 Percentage = Annotated[Number, Field(gt=0, le=1)]
 
@@ -139,8 +140,8 @@ class MigrationDeadlines(Frozen):
 
 
 class Window(Frozen):
-    cron: Text
-    time_zone: Text = "UTC"
+    cron: Cron
+    time_zone: TimeZone = "UTC"
     duration_seconds: Annotated[Int, Field(gt=0)]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-Operator = Literal["=", "!=", "in", "notin", "exists", "!"]
+Operator = Literal["=", "!=", "in", "notin", "exists", "!", ">", "<"]
 MAX_EXPRESSIONS = 32
 MAX_VALUES = 64
 KEY = re.compile(
@@ -15,6 +15,8 @@ KEY = re.compile(
 )
 VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?", re.ASCII)
 WORD = re.compile(r"[^\s,()=!<>]+")
+NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+ANOTHER = re.compile(r",\s*-?[0-9]+\s*(,|$)", re.ASCII)
 
 
 class SelectorError(ValueError):
@@ -44,6 +46,8 @@ class Expression:
                 return value is not None and value in self.values
             case "!=" | "notin":
                 return value is None or value not in self.values
+            case ">" | "<":
+                return value is not None and _compared(value, self.operator, int(self.values[0]))
 
 
 @dataclass(frozen=True)
@@ -135,6 +139,10 @@ def _expression(reader: _Reader) -> Expression:
         return Expression(key, "!=", (_value(reader),))
     if reader.take("==") or reader.take("="):
         return Expression(key, "=", (_value(reader),))
+    if reader.take(">"):
+        return Expression(key, ">", (_number(reader, ">"),))
+    if reader.take("<"):
+        return Expression(key, "<", (_number(reader, "<"),))
     if reader.at_end() or reader.text[reader.at] == ",":
         return Expression(key, "exists")
     start = reader.column
@@ -143,7 +151,7 @@ def _expression(reader: _Reader) -> Expression:
         return Expression(key, "in", _values(reader))
     if word == "notin":
         return Expression(key, "notin", _values(reader))
-    raise SelectorError(start, "expected =, ==, !=, in, notin, a comma or the end")
+    raise SelectorError(start, "expected =, ==, !=, >, <, in, notin, a comma or the end")
 
 
 def _key(reader: _Reader) -> str:
@@ -164,6 +172,24 @@ def _value(reader: _Reader) -> str:
     if not VALUE.fullmatch(word):
         raise SelectorError(start, f'"{word}" is not a label value')
     return word
+
+
+def _number(reader: _Reader, sign: str) -> str:
+    """What follows a comparison: one whole number, and then nothing but the next expression."""
+    reader.skip()
+    start = reader.column
+    word = reader.word()
+    rest = reader.text[reader.at :].lstrip()
+    if not NUMBER.fullmatch(word) or ANOTHER.match(rest):
+        raise SelectorError(start, f"{sign} takes exactly one number")
+    return word
+
+
+def _compared(value: str, sign: str, bound: int) -> bool:
+    """A label that is no number is neither above nor below."""
+    if not NUMBER.fullmatch(value):
+        return False
+    return int(value) > bound if sign == ">" else int(value) < bound
 
 
 def _values(reader: _Reader) -> tuple[str, ...]:

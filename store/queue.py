@@ -290,8 +290,8 @@ def rebuild(tx: Tx) -> tuple[int, int]:
 
 
 def oldest_due(tx: Tx) -> float | None:
-    """Since when the key that is due longest waits; None when none is due."""
+    """Since when the key that is due longest waits, taken by a worker already or not; None when none is due."""
     found: float | None = tx.execute(
-        select(func.min(table.c.available_at)).where(table.c.token_hash.is_(None), table.c.available_at <= tx.now)
+        select(func.min(table.c.available_at)).where(table.c.available_at <= tx.now)
     ).scalar_one_or_none()
     return found

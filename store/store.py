@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import structlog
 from sqlalchemy import Engine
 
 from store import upgrade_copies
@@ -20,6 +21,7 @@ from store.schema import Schema, prepare
 from store.tx import Tx
 from store.writer import Listener, Request, Rider, Writer
 
+log = structlog.get_logger("rmctl.store")
 T = TypeVar("T")
 DATABASE = "state.db"
 
@@ -93,6 +95,11 @@ class Store:
         """See `Writer.write_all`."""
         return self.writer.write_all(functions)
 
+    def heard_since(self, started_at: float) -> float:
+        """From when on silence is another's: a server that starts, or cannot store what it hears, is deaf itself."""
+        passed = self._environment.monotonic() - self.writer.failed_at
+        return max(started_at, self._environment.now() - passed)
+
     def ride(self, rider: Rider) -> None:
         """From now on asked in every transaction. See `Rider`."""
         self.writer.ride(rider)
@@ -117,6 +124,13 @@ class Store:
     def subscribe(self, listener: Listener) -> None:
         """Called by the writer with the notes of each batch after COMMIT, before its callers go on."""
         self._listeners.append(listener)
+
+    def _checkpoint(self) -> None:
+        """On a full disk the log stays as it is: the next start reads it."""
+        try:
+            self._writing.driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except self._writing.errors as error:
+            log.warning("the log is not merged", error=str(error))
 
     def _take(self) -> Held:
         """A connection of the calling task: one for each snapshot that it has open at once."""
@@ -149,7 +163,7 @@ class Store:
         for held in self._readers:
             held.connection.close()
         if self.folder is not None:
-            self._writing.driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self._checkpoint()
         self._writing.connection.close()
         self.engine.dispose()
         if self._lock is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Callable, Sequence
 from threading import Lock, RLock
@@ -87,6 +88,8 @@ class Writer:
         self.publishing = RLock()
         """Held from before COMMIT until every listener has seen what was written."""
         self.commits = 0
+        self.failed_at = -math.inf
+        """When the database last took nothing, by the monotonic clock: what was heard until then was not stored."""
 
     def write(self, fn: Callable[[Tx], T]) -> T:
         """Run `fn` in a shared transaction; returns after COMMIT. Raises what `fn` raised, with nothing of it stored.
@@ -196,6 +199,8 @@ class Writer:
         except Lost as lost:
             if len(requests) == 1:
                 requests[0].error = lost.__cause__ or lost
+                if isinstance(lost.__cause__, Failed):
+                    self.failed_at = self._environment.monotonic()
                 return
             for request in requests:
                 self._commit([request])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import hashlib
@@ -57,7 +58,9 @@ class Door:
             if message["type"] == "http.response.start":
                 self._metrics.count(scope["method"], message["status"])
                 message = {**message, "headers": [*message["headers"], (b"rmctl-version", version)]}
-            await send(message)
+            await watched.send(message)
+
+        watched = Watched(scope, send, self._caller, self._services.recheck_seconds)
 
         try:
             turned = await self._enter(scope)
@@ -128,6 +131,35 @@ class Door:
             return None if grant is None else Caller(grant.name, grant.role)
 
         return await self._threads.read(read)
+
+
+class Watched:
+    """An answer that goes on ends when its caller's token has been revoked, or its time is over."""
+
+    def __init__(
+        self, scope: Scope, send: Send, find: Callable[[Scope], Awaitable[Caller | None]], every: float
+    ) -> None:
+        self._scope = scope
+        self._send = send
+        self._find = find
+        self._every = every
+        self._checked = asyncio.get_running_loop().time()
+        self._ended = False
+
+    async def send(self, message: Message) -> None:
+        if self._ended:
+            return
+        if message.get("more_body") and not of_a_socket(self._scope) and not await self._welcome():
+            self._ended = True
+            message = {"type": "http.response.body", "body": b"", "more_body": False}
+        await self._send(message)
+
+    async def _welcome(self) -> bool:
+        now = asyncio.get_running_loop().time()
+        if now - self._checked < self._every:
+            return True
+        self._checked = now
+        return await self._find(self._scope) is not None
 
 
 def guarded(route: Route, refusals: Refusals) -> Route:

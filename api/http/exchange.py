@@ -95,7 +95,7 @@ def problem_of(error: Exception) -> Problem:
             return Problem(422, "Invalid", str(error))
         case Full():
             return Problem(
-                503, "ServiceUnavailable", "disk full: nothing can be written until space is freed", retry_after=5
+                507, "InsufficientStorage", "disk full: nothing can be written until space is freed", retry_after=5
             )
         case StoreError():
             return Problem(503, "ServiceUnavailable", str(error), retry_after=1)

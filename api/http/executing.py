@@ -79,7 +79,8 @@ def _begun(tx: Tx, ref: Ref, command: tuple[str, ...], by: str) -> Instance:
     if not alive:
         raise conflict(ref, "does not run", hint=f"rmctl why {ref}")
     instance = max(alive, key=lambda one: one.attempt)
-    more = f" and {len(command) - 1} arguments" if len(command) > 1 else ""
+    rest = len(command) - 1
+    more = f" with {rest} argument{'s' * (rest != 1)}" if rest else ""
     audit.append(tx, ref, job.uid, f"exec {command[0]}{more}", by=by, node=instance.node, instance=instance.id)
     return instance
 

@@ -127,6 +127,8 @@ class Services:
     tokens: Mapping[str, Caller] = field(default_factory=dict)
     explain: Explainer = _nothing
     plan: Planner = _nowhere
+    recheck_seconds: float = 30.0
+    """How long a stream goes on before its caller's token is looked at again."""
     hosts: tuple[str, ...] = ()
     """Names under which the listeners may be asked for pages, beside those of loopback."""
     authority: Authority | None = None

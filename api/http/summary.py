@@ -41,13 +41,17 @@ def line(document: Document, *, now: float = 0.0, tiers: Tiers = NO_TIERS) -> Li
     """`now` in unix seconds, for what is about to happen."""
     state = ready(document)
     where, detail = GLANCES.get(document.get("kind", ""), _plain)(document, state, now, tiers)
-    return Line(state.status, state.reason, where or "-", detail)
+    return Line(state.status, state.reason, where or "-", _going(document, state, now) or detail)
 
 
 def sentence(document: Document, *, now: float) -> str:
     """The name and what its Ready condition says: it stands alone."""
     state = ready(document)
     name = shown(str(document.get("kind", "")), str(document["metadata"].get("name", "")))
+    since = document["metadata"].get("deletionTimestamp")
+    if since is not None:
+        left = ", ".join(_finalizers(document))
+        return f"{name} is being deleted since {since}" + (f": {left} left" if left else "")
     clause = _told(state)
     since = moment(_status(document).get("readyAt"))
     if document.get("kind") == "job" and state.reason == "Running" and since is not None:
@@ -100,6 +104,19 @@ def moment(text: object) -> float | None:
         return instant(text)
     except ValueError:
         return None
+
+
+def _going(document: Document, state: Ready, now: float) -> str:
+    """What its controller says of a deletion, for how long, and the first finalizer; empty for what stays."""
+    since = moment((document.get("metadata") or {}).get("deletionTimestamp"))
+    if since is None:
+        return ""
+    kept = "".join(f", kept by {name}" for name in _finalizers(document)[:1])
+    return f"{state.message or 'is being deleted'}; for {span(now - since)}{kept}"
+
+
+def _finalizers(document: Document) -> list[str]:
+    return [str(name) for name in document["metadata"].get("finalizers") or ()]
 
 
 def _told(state: Ready) -> str:

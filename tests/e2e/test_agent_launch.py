@@ -7,16 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from agent.files import write_fence
 from agent.folder import Folder
 from agent.launch import Launched, NotLaunched, launch
+from agent.processes import boottime
 
 
-def start(path: Path, *command: str) -> tuple[Folder, Launched | NotLaunched]:
+def start(path: Path, *command: str, fence: Path | None = None) -> tuple[Folder, Launched | NotLaunched]:
     folder = Folder(path / "i-1")
     folder.create({})
     cwd = os.open(path, os.O_RDONLY)
     try:
-        return folder, launch(folder, command=command, env={"PATH": os.defpath}, cwd=cwd, grace=1, fence=None)
+        return folder, launch(folder, command=command, env={"PATH": os.defpath}, cwd=cwd, grace=1, fence=fence)
     finally:
         os.close(cwd)
 
@@ -50,5 +52,16 @@ def test_an_instance_that_is_held_is_not_started_again(tmp_path: Path):
         15,
         "stopped as asked",
         False,
+        False,
+    )
+
+
+def test_a_job_that_its_fence_would_end_at_once_is_not_started(tmp_path: Path):
+    """An order that lay about until the node was cut off: another node may have the job by now."""
+    write_fence(tmp_path / "fence", boottime() - 1)
+    folder, answer = start(tmp_path, "touch", "ran", fence=tmp_path / "fence")
+    assert (answer, folder.job(), (tmp_path / "ran").exists()) == (
+        NotLaunched("touch: cut off from the server", final=False),
+        None,
         False,
     )

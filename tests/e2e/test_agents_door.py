@@ -118,7 +118,7 @@ async def test_garbage_ends_its_stream_and_nobody_elses(world: World, messages: 
         assert await still_answers(channel)
 
 
-@pytest.mark.req("B104")
+@pytest.mark.req("B20", "B104")
 async def test_metadata_and_messages_above_their_limits_are_refused(world: World):
     async with a_channel(world) as channel:
         code, _ = await status(channel, a_hello().SerializeToString(), metadata=(("x", "y" * 17000),))

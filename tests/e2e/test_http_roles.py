@@ -191,6 +191,20 @@ def test_a_token_lives_from_its_issue_to_its_revocation(served):
     assert call(served, again, "GET", f"{API}/bundles").status_code == 401
 
 
+def test_a_watch_ends_when_its_token_is_revoked():
+    """Nothing that happens after the revocation is told."""
+    with serving(recheck_seconds=0.0) as served:
+        token = give(served.store, "viewer")
+        address = f"http://127.0.0.1:{served.port}{API}/pools?watch=1"
+        with httpx.stream("GET", address, headers={"Authorization": f"Bearer {token}"}, timeout=60) as watch:
+            lines = watch.iter_lines()
+            served.put_pool("first")
+            assert "first" in next(lines)
+            assert served.client.delete(f"{API}/tokens/users/a-viewer").status_code == 200
+            served.put_pool("second")
+            assert list(lines) == []
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [

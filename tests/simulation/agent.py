@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent.errors import CANCELLED, INVALID_SPEC, NO_CAPACITY, OTHER_FINGERPRINT, PORT_TAKEN
+from agent.heartbeats import Heartbeats
+from agent.supervisor import RETRY_SECONDS
 from api.agent_facts import Welcomed
 from api.agent_wire import Hello
 from controllers.providers.agent_commands import Command, StartJob, StopJob
-from resources.effect import Answer, Applied, Rejected
+from resources.effect import Answer, Applied, Deferred, Rejected
 from resources.facts import Instance, Inventory
 from tests.simulation.environment import Simulated
 from tests.simulation.machine import Machine, Process
@@ -147,7 +149,7 @@ class SimAgent:
         """Until the stream is over; whether there was a welcome."""
         scheduler, down = self.world.scheduler, session.down
         hello = self._hello()
-        sent = {0: scheduler.monotonic}
+        beats = Heartbeats(scheduler.monotonic)
         session.send_up(hello)
         while not down.messages and not down.closed:
             down.bell.clear()
@@ -156,45 +158,44 @@ class SimAgent:
         welcome = down.messages.popleft() if down.messages else None
         if not isinstance(welcome, Welcomed):
             return False
-        self._resume(hello, welcome, sent[0])
+        self._renew(beats, 0, welcome)
+        self._resume(hello, welcome)
         self._bell = down.bell
-        seq, due, told, heard = 0, scheduler.monotonic, hello.report_seq, scheduler.monotonic
+        seq, due, told = 0, scheduler.monotonic, hello.report_seq
         while True:
             down.bell.clear()
             while down.messages:
                 message = down.messages.popleft()
                 if isinstance(message, Beat):
-                    heard = scheduler.monotonic
-                    self._fence(sent.pop(message.seq), welcome.fence_seconds)
+                    self._renew(beats, message.seq, welcome)
                 else:
-                    self._take(message)
-            if down.closed or scheduler.monotonic >= heard + MISSED_HEARTBEATS * HEARTBEAT_SECONDS:
+                    self._take(session, message)
+            if down.closed or scheduler.monotonic >= beats.answered + MISSED_HEARTBEATS * HEARTBEAT_SECONDS:
                 return True
             if scheduler.monotonic >= due:
                 seq, due = seq + 1, scheduler.monotonic + HEARTBEAT_SECONDS
-                sent[seq] = scheduler.monotonic
+                beats.send(seq, scheduler.monotonic)
                 session.send_up(Beat(seq))
             told = self._tell(session, told)
             if not down.bell.is_set():
                 down.bell.wait(max(due - scheduler.monotonic, 0.01))
 
-    def _resume(self, hello: Hello, welcome: Welcomed, sent: float) -> None:
+    def _resume(self, hello: Hello, welcome: Welcomed) -> None:
         self.joined = True
-        self._fence(sent, welcome.fence_seconds)
         self._acknowledged(hello.report_seq)
         self._results.clear()
         for instance in welcome.superseded:
             self._stop(instance, SUPERSEDED_GRACE_SECONDS)
         self.connected_at = self.world.scheduler.monotonic
 
-    def _take(self, message: object) -> None:
+    def _take(self, session: Session, message: object) -> None:
         match message:
             case Ack(seq=number):
                 self._acknowledged(number)
             case StartJob() | StopJob() as command:
                 self.world.watcher.sent(command)
                 self._open += 1
-                self.environment.spawn(f"obey-{command.effect[-9:]}", lambda: self._obey(command))
+                self.environment.spawn(f"obey-{command.effect[-9:]}", lambda: self._obey(session, command))
 
     def _tell(self, session: Session, told: int) -> int:
         """Reports before the results behind them; the number of the last report that went up."""
@@ -207,8 +208,10 @@ class SimAgent:
             session.send_up(result)
         return told
 
-    def _fence(self, sent: float, seconds: float) -> None:
-        self.machine.fence_at = max(self.machine.fence_at, sent + seconds)
+    def _renew(self, beats: Heartbeats, seq: int, welcome: Welcomed) -> None:
+        sent = beats.acknowledge(seq, self.world.scheduler.monotonic)
+        if sent is not None:
+            self.machine.fence_at = sent + welcome.fence_seconds
 
     def _acknowledged(self, seq: int) -> None:
         for number in [n for n in self._reports if n <= seq]:
@@ -219,20 +222,21 @@ class SimAgent:
 
     # commands
 
-    def _obey(self, command: Command) -> None:
+    def _obey(self, session: Session, command: Command) -> None:
         """Written down, carried out once, answered the same however often it comes. Each step may be the last."""
         fault = self.world.command_fault()
         with self._turns.setdefault(command.instance, Turn(self.world.scheduler)):
             if fault == "slow disk":
                 self._dawdle()
-            if fault == "torn before" and self.session is not None:
-                self.session.tear()
+            if fault == "torn before":
+                session.tear()
                 self._open -= 1
                 return
-            answer = self._once(command, slow=fault == "slow start")
-        if fault == "torn after" and self.session is not None:
-            self.session.tear()
-        self._results.append(Result(command.effect, answer))
+            answer = self._once(session, command, slow=fault == "slow start")
+        if fault == "torn after":
+            session.tear()
+        if self.session is session:
+            self._results.append(Result(command.effect, answer))
         self._open -= 1
         self._bell.set()
 
@@ -241,7 +245,7 @@ class SimAgent:
         self.slow_until = max(self.slow_until, self.world.scheduler.monotonic + seconds)
         self.world.scheduler.sleep(seconds)
 
-    def _once(self, command: Command, *, slow: bool) -> Answer:
+    def _once(self, session: Session, command: Command, *, slow: bool) -> Answer:
         known = self._journal.get(command.effect)
         if known is not None and known[0] != command.fingerprint:
             return Rejected("this effect was ordered before with another content", OTHER_FINGERPRINT)
@@ -253,8 +257,11 @@ class SimAgent:
             self._stopped.add(command.instance)
         self._journal[command.effect] = (command.fingerprint, None)
         self.world.scheduler.pause()
+        if isinstance(command, StartJob) and self.session is not session:
+            return Deferred("the stream that it came by has ended", RETRY_SECONDS)
         answer = self._start(command, slow=slow) if isinstance(command, StartJob) else self._stop_as(command)
-        self._journal[command.effect] = (command.fingerprint, answer)
+        if not isinstance(answer, Deferred):
+            self._journal[command.effect] = (command.fingerprint, answer)
         return answer
 
     def _stop_as(self, command: Command) -> Answer:
@@ -287,6 +294,9 @@ class SimAgent:
         process = self.machine.prepare(command)
         if slow:
             self._dawdle()
+        if process.fenced and self.machine.fence_at <= self.world.scheduler.monotonic:
+            del self.machine.processes[command.instance]
+            return Deferred("cut off from the server", RETRY_SECONDS)
         self.world.forking(self, command)
         self.machine.fork(process, self.world.next_pid())
         return Applied(command.instance)

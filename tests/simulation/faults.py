@@ -31,6 +31,7 @@ class Faults:
             "kills": self._kill,
             "stops": self._stop,
             "cuts": self._cut,
+            "lags": self._lag,
             "agent_kills": self._agent,
             "reboots": self._reboot,
             "crashes": self._crash,
@@ -78,6 +79,17 @@ class Faults:
         self._scheduler.sleep(self._random.choice([2.0, 12.0, 20.0, 50.0, 70.0, 90.0, 150.0]))
         for node in many:
             node.link.mend()
+
+    def _lag(self) -> None:
+        """What the server says comes late, and then what the node says not at all."""
+        node = self._random.choice(self._world.nodes)
+        self._world.counts["lags"] += 1
+        node.link.down.latency = self._random.uniform(5.0, 14.5)
+        self._scheduler.sleep(self._random.uniform(20.0, 60.0))
+        node.link.up.open = False
+        self._world.trouble()
+        self._scheduler.sleep(self._random.choice([20.0, 70.0, 100.0]))
+        node.link.mend()
 
     def _agent(self) -> None:
         node = self._random.choice(self._world.nodes)

@@ -38,20 +38,19 @@ class Result:
     answer: Answer
 
 
-class Link:
-    """The way between one node and the server. While it is cut, what is under way waits, as TCP lets it."""
+class Way:
+    """One direction of a link. While it is cut, what is under way waits, as TCP lets it; nothing overtakes."""
 
     def __init__(self, scheduler: Scheduler, latency: float) -> None:
-        self.scheduler = scheduler
         self.latency = latency
         self.open = True
+        self._scheduler = scheduler
         self._held: list[Callable[[], None]] = []
+        self._last = 0.0
 
     def carry(self, deliver: Callable[[], None]) -> None:
-        self.scheduler.later(self.latency, lambda: self._arrive(deliver))
-
-    def cut(self) -> None:
-        self.open = False
+        self._last = max(self._last, self._scheduler.monotonic + self.latency)
+        self._scheduler.later(self._last - self._scheduler.monotonic, lambda: self._arrive(deliver))
 
     def mend(self) -> None:
         self.open = True
@@ -64,6 +63,27 @@ class Link:
             deliver()
         else:
             self._held.append(deliver)
+
+
+class Link:
+    """The way between one node and the server, up and down."""
+
+    def __init__(self, scheduler: Scheduler, latency: float) -> None:
+        self._latency = latency
+        self.up = Way(scheduler, latency)
+        self.down = Way(scheduler, latency)
+
+    @property
+    def open(self) -> bool:
+        return self.up.open and self.down.open
+
+    def cut(self) -> None:
+        self.up.open = self.down.open = False
+
+    def mend(self) -> None:
+        for way in (self.up, self.down):
+            way.latency = self._latency
+            way.mend()
 
 
 class End:
@@ -93,26 +113,26 @@ class Session:
         self.agent = agent
         self.server = server
         self._link = link
-        self.up = End(link.scheduler)
+        self.up = End(server.world.scheduler)
         """Read by the server."""
-        self.down = End(link.scheduler)
+        self.down = End(server.world.scheduler)
         """Read by the agent."""
 
     def send_up(self, message: object) -> None:
-        self._link.carry(lambda: self.up.put(message))
+        self._link.up.carry(lambda: self.up.put(message))
 
     def send_down(self, message: object) -> None:
-        self._link.carry(lambda: self.down.put(message))
+        self._link.down.carry(lambda: self.down.put(message))
 
     def leave_up(self) -> None:
         """The agent ends it."""
         self.down.closed = True
-        self._link.carry(self.up.close)
+        self._link.up.carry(self.up.close)
 
     def leave_down(self) -> None:
         """The server ends it."""
         self.up.closed = True
-        self._link.carry(self.down.close)
+        self._link.down.carry(self.down.close)
 
     def tear(self) -> None:
         """The connection breaks for both, with whatever was under way."""

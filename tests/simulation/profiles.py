@@ -15,6 +15,8 @@ class Rates:
     stops: float = 0
     """Clean stops of the server."""
     cuts: float = 0
+    lags: float = 0
+    """Links whose answers come late before they are cut."""
     agent_kills: float = 0
     reboots: float = 0
     crashes: float = 0
@@ -79,7 +81,7 @@ class Profile:
 
 
 EVERYTHING = Rates(
-    kills=3, stops=1, cuts=3, agent_kills=2, reboots=2, crashes=4, jumps=1, torn=0.3, slow=0.2, refusals=0.1
+    kills=3, stops=1, cuts=3, lags=0.5, agent_kills=2, reboots=2, crashes=4, jumps=1, torn=0.3, slow=0.2, refusals=0.1
 )
 DELETING = {**OPERATIONS, "delete": 5.0, "again": 5.0}
 PROFILES = {
@@ -118,6 +120,15 @@ PROFILES = {
             pauses=(0.0, 0.1, 0.5, 3.0, 10.0),
         ),
         Profile("liars", Rates(liars=1, cuts=3, agent_kills=2), Rates(liars=0.4, cuts=1), crashers=0.0),
+        Profile(
+            "lags",
+            Rates(lags=3, kills=0.3),
+            Rates(lags=2),
+            disconnect=("stop",),
+            crashers=0.0,
+            bundles=6,
+            pauses=(0.0, 1.0),
+        ),
         Profile("full", Rates(full=4, kills=1, cuts=1), Rates(full=1)),
     )
 }

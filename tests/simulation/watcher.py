@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 LOOK_SECONDS = 2.0
+BRAKED = 3
+"""So many silent nodes of a pool as small as these are no losses."""
 BACK_SECONDS = 10.0
 """An older instance is asked to end within five seconds of its node's return, and takes up to four to do so."""
 LATE_SECONDS = 15.0
@@ -36,6 +38,7 @@ class Watcher:
         """By job uid: ends that nobody asked for, and losses of its node."""
         self._observed: dict[str, int] = {}
         self._phases: dict[str, str] = {}
+        self._turned_at: dict[str, float] = {}
         self._reserved_at: dict[str, float] = {}
         self._since: dict[tuple[str, str], float] = {}
 
@@ -74,12 +77,34 @@ class Watcher:
                     text = f"{made.failed} failures and {made.lost} losses, had {self.causes[resource.uid]}"
                     self._world.fail(f"{resource.ref} counts {text}")
             case Node():
-                phase = resource.status.phase
-                if phase == "lost" and self._phases.get(resource.name) != "lost":
-                    self.causes.update({a.uid for a in self.allocations.values() if a.node == resource.name})
+                phase, before = resource.status.phase, self._phases.get(resource.name)
+                if phase == "lost" and before != "lost":
+                    self._lost(resource)
+                if phase != before:
+                    self._turned_at[resource.name] = self._world.scheduler.monotonic
                 self._phases[resource.name] = phase
             case _:
                 pass
+
+    def _lost(self, node: Node) -> None:
+        """Only after its whole time, by this server's count, and not while most of the others are silent as well."""
+        world = self._world
+        self.causes.update({a.uid for a in self.allocations.values() if a.node == node.name})
+        if node.status.given_up or world.server is None:
+            return
+        up = world.scheduler.monotonic - world.server.booted_at
+        if up < world.lost_seconds - 1:
+            world.fail(f"{node.name} is lost {up:.0f} s after the server's start")
+        heard = world.node(node.name).connected_for()
+        if heard > BACK_SECONDS and world.calm() > BACK_SECONDS:
+            world.fail(f"{node.name} is lost, and has been connected for {heard:.0f} s")
+        quiet = [
+            name
+            for name, phase in self._phases.items()
+            if phase in ("silent", "lost") and world.scheduler.monotonic - self._turned_at[name] > BACK_SECONDS
+        ]
+        if len(quiet) >= BRAKED and not world.client.given_up and not world.counts["jumps"]:
+            world.fail(f"{node.name} is lost though {len(quiet)} of {len(world.nodes)} nodes are silent")
 
     def _reserved(self, allocation: Allocation) -> None:
         self.allocations[allocation.id] = allocation
@@ -119,11 +144,13 @@ class Watcher:
     def _second(self, agent: SimAgent, command: StartJob, node: SimAgent, other: Process) -> None:
         if other.facts.id == command.instance:
             self._world.fail(f"{command.instance} lives on {node.name} and starts on {agent.name}")
-        rule = other.command.spec.on_disconnect
+        job = self.jobs.get(command.job_uid)
+        now = command.spec.on_disconnect if job is None else job.spec.on_disconnect
+        rules = {other.command.spec.on_disconnect, now}
         where = f"{other.facts.id} lives on {node.name}, and {command.instance} starts on {agent.name}"
-        if rule == "stop":
+        if "stop" in rules:
             self._world.fail(f"a job that is to stop runs twice: {where}")
-        if rule == "hold" and node.name not in self._world.client.given_up:
+        if rules == {"hold"} and node.name not in self._world.client.given_up:
             self._world.fail(f"a job that is held runs twice: {where}")
         decided = self._reserved_at.get(command.instance, 0.0)
         if node.connected_at is not None and node.connected_at < decided - 1 and self._world.calm() > BACK_SECONDS:

@@ -82,10 +82,10 @@ class World:
             raise Violation("nobody can run any more")
 
     def _prepare(self) -> None:
-        silent, lost = self.random.choice(LIMITS)
+        silent, self.lost_seconds = self.random.choice(LIMITS)
         latency = self.random.choice([0.001, 0.05, 0.3])
         with self.disk.write(self.outside) as tx:
-            disconnect = {"silentSeconds": silent, "lostSeconds": lost}
+            disconnect = {"silentSeconds": silent, "lostSeconds": self.lost_seconds}
             resources.create(tx, Ref("pool", "local"), a_pool(disconnect=disconnect))
             for zone in ZONES[: self.profile.nodes]:
                 credentials.issue_join(tx, f"join-node-{zone[-1]}", f"node-{zone[-1]}", pool="local", ttl=1e9)
@@ -101,8 +101,10 @@ class World:
     @contextmanager
     def _memory(self) -> Iterator[Tx]:
         self.disk.beside.begin(writing=False)
-        yield Tx(self.disk.beside, self.scheduler.now, writable=False)
-        self.disk.beside.rollback()
+        try:
+            yield Tx(self.disk.beside, self.scheduler.now, writable=False)
+        finally:
+            self.disk.beside.rollback()
 
     def fail(self, text: str) -> None:
         """A promise is broken; the run ends after this step."""

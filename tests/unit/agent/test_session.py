@@ -228,3 +228,14 @@ async def test_a_start_behind_its_own_stop_is_refused(parts: Parts):
     start = wire.Start(instance_id="u-1-1", job="b.primary.web", command=["true"])
     result = await parts.commands.carry_out(wire.Command(effect_id="u:start/1/1", fingerprint="f", start=start))
     assert (result.outcome, result.code) == (wire.Result.REJECTED, "JOB_REJECTED_CANCELLED")
+
+
+async def test_a_start_whose_stream_has_ended_meanwhile_is_left_to_the_next(parts: Parts):
+    """A slow disk: by now another hello has told the server that there is no such instance."""
+    start = wire.Start(job_uid="u", instance_id="u-1-1", instance_key="primary", job="b.primary.web", command=["true"])
+    command = wire.Command(effect_id="u:start/1/1", fingerprint="f", start=start)
+    result = await parts.commands.carry_out(command, lambda: False)
+    assert (result.outcome, parts.supervisor.lives()) == (wire.Result.DEFERRED, ())
+    entry = parts.journal.find("u:start/1/1")
+    assert entry is not None
+    assert entry.result is None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cli.contexts import ENVIRONMENT
 from cli.main import main
 from tests.cli_runs import Ran, Rmctl
 from tests.fake_api import FakeApi, serving
@@ -16,7 +17,7 @@ from tests.fake_api import FakeApi, serving
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Nothing of whoever runs the tests is read."""
-    for name in ("RMCTL_SERVER", "RM_DATA", "RM_AGENTS", "RM_JOIN_TOKEN"):
+    for name in ("RMCTL_SERVER", "RM_DATA", "RM_AGENTS", "RM_JOIN_TOKEN", *ENVIRONMENT.values()):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RMCTL_CONFIG", str(tmp_path / "no-contexts.toml"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))

@@ -4,7 +4,7 @@ import pytest
 
 from resources.selectors import SelectorError, parse, parse_fields
 
-LABELS = {"env": "prod", "rmctl/bundle": "ch-1"}
+LABELS = {"env": "prod", "rmctl/bundle": "ch-1", "vram": "24"}
 
 
 @pytest.mark.parametrize(
@@ -24,6 +24,11 @@ LABELS = {"env": "prod", "rmctl/bundle": "ch-1"}
         ("!env", False),
         ("env=", False),
         ("env in (prod),!zone,rmctl/bundle", True),
+        ("vram > 16", True),
+        ("vram>24", False),
+        ("vram < 25,env=prod", True),
+        ("env > 1", False),
+        ("zone < 1", False),
     ],
 )
 def test_selectors_match_as_in_kubernetes(text, matches):
@@ -31,11 +36,21 @@ def test_selectors_match_as_in_kubernetes(text, matches):
 
 
 @pytest.mark.parametrize(
-    "text", ["env in (", "env in ()", "==x", "a,,b", ",", "a b", "a in x", "-a=b", "a=b=c", "vram > 1"]
+    "text", ["env in (", "env in ()", "==x", "a,,b", ",", "a b", "a in x", "-a=b", "a=b=c", "vram >< 1"]
 )
 @pytest.mark.req("B42")
 def test_what_cannot_be_read_is_told_with_its_column(text):
     with pytest.raises(SelectorError, match=r"^selector: column \d+: "):
+        parse(text)
+
+
+@pytest.mark.req("B44")
+@pytest.mark.parametrize(
+    "text", ["vram > abc", "vram > 1,2", "vram >", "vram > 1.5", "vram < ,a", "vram > 9999999999999999999"]
+)
+def test_a_comparison_takes_exactly_one_number(text):
+    sign = text.split()[1]
+    with pytest.raises(SelectorError, match=rf"^selector: column \d+: {sign} takes exactly one number$"):
         parse(text)
 
 

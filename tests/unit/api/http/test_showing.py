@@ -8,8 +8,9 @@ from api.http.openapi import document
 from api.http.summary import Line, fixed_tiers, line, sentence
 from api.http.tables import wanted
 from cli import durations
-from cli.views.registry import line_one, view
-from cli.views.wire import World, ready
+from cli.listing import HEADER, row
+from cli.views.registry import line_one
+from cli.views.wire import World
 from resources.registry import KINDS
 from tests.cli_objects import (
     NOW,
@@ -40,6 +41,12 @@ SAMPLES = [
     a_node("node-e", 2, 1, spec={"tier": "spot", "pool": "other"}, noSchedule=[{"reason": "Draining", "by": "ana"}]),
     an_object("bundle", "behind", ("True", "AllRunning", "runs"), generation=2, observed=1),
     an_object("bundle", "going", ("False", "Deleting", "1 job left"), metadata={"deletionTimestamp": ago(3)}),
+    an_object(
+        "bundle",
+        "kept",
+        ("False", "Deleting", ""),
+        metadata={"deletionTimestamp": ago(90), "finalizers": ["rmctl/jobs", "x"]},
+    ),
     an_object("pool", "broken", ("False", "InvalidTier", "tier x: two")),
     an_object("template", "plain", ("True", "Valid")),
 ]
@@ -49,9 +56,9 @@ SAMPLES = [
 def test_the_server_tells_it_in_the_words_of_rmctl(document):
     pools = the_demo()["pools"]
     world = World(NOW, pools)
-    state, cells = ready(document), view(document).row(document, world)
+    told = dict(zip(HEADER, row(document, world), strict=True))
     assert line(document, now=NOW, tiers=fixed_tiers(pools)) == Line(
-        state.status, state.reason, cells.where, cells.detail
+        told["READY"], told["REASON"], told["WHERE"], told["DETAIL"]
     )
     assert sentence(document, now=NOW) == line_one(document, world)
 
