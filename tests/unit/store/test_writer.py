@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 
 import pytest
@@ -199,3 +200,21 @@ def test_a_rider_does_not_ride_with_a_write_that_failed(store: Store) -> None:
     with pytest.raises(RuntimeError, match="no"):
         store.write(failing)
     assert (rider.told, names(store)) == ([], set())
+
+
+def test_a_listener_that_fails_does_not_bring_a_stored_write_back(store: Store) -> None:
+    """Its error is a fault of the program; the write stands, and stands once."""
+
+    def broken(_notes):
+        raise sqlite3.OperationalError("no such table")
+
+    store.subscribe(broken)
+    runs: list[str] = []
+
+    def counted(tx):
+        runs.append("a")
+        return noted("a")(tx)
+
+    with pytest.raises(sqlite3.OperationalError):
+        store.write(counted)
+    assert (names(store), runs) == ({"a"}, ["a"])
