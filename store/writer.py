@@ -110,6 +110,8 @@ class Writer:
         if self._environment.in_transaction():
             raise WriteInsideWrite
         requests = [Request(fn) for fn in functions]
+        if not requests:
+            return []
         with self._lock:
             if self._stopping:
                 raise StoreError("the store is closed")

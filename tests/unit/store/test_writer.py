@@ -143,6 +143,21 @@ def test_writes_handed_in_together_stand_and_fall_each_for_itself(store: Store) 
     assert (names(store), store.writer.commits - before) == ({"a", "c"}, 1)
 
 
+def test_handing_in_nothing_waits_for_nobody(store: Store) -> None:
+    hold, held = threading.Event(), threading.Event()
+
+    def block(_tx):
+        held.set()
+        hold.wait()
+
+    blocker = threading.Thread(target=store.write, args=(block,))
+    blocker.start()
+    held.wait()
+    assert store.write_all(()) == []
+    hold.set()
+    blocker.join()
+
+
 class Rides:
     """A rider that puts a name beside every write that says so."""
 
