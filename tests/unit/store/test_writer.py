@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 
 import pytest
@@ -142,6 +143,21 @@ def test_writes_handed_in_together_stand_and_fall_each_for_itself(store: Store) 
     assert (names(store), store.writer.commits - before) == ({"a", "c"}, 1)
 
 
+def test_handing_in_nothing_waits_for_nobody(store: Store) -> None:
+    hold, held = threading.Event(), threading.Event()
+
+    def block(_tx):
+        held.set()
+        hold.wait()
+
+    blocker = threading.Thread(target=store.write, args=(block,))
+    blocker.start()
+    held.wait()
+    assert store.write_all(()) == []
+    hold.set()
+    blocker.join()
+
+
 class Rides:
     """A rider that puts a name beside every write that says so."""
 
@@ -199,3 +215,21 @@ def test_a_rider_does_not_ride_with_a_write_that_failed(store: Store) -> None:
     with pytest.raises(RuntimeError, match="no"):
         store.write(failing)
     assert (rider.told, names(store)) == ([], set())
+
+
+def test_a_listener_that_fails_does_not_bring_a_stored_write_back(store: Store) -> None:
+    """Its error is a fault of the program; the write stands, and stands once."""
+
+    def broken(_notes):
+        raise sqlite3.OperationalError("no such table")
+
+    store.subscribe(broken)
+    runs: list[str] = []
+
+    def counted(tx):
+        runs.append("a")
+        return noted("a")(tx)
+
+    with pytest.raises(sqlite3.OperationalError):
+        store.write(counted)
+    assert (names(store), runs) == ({"a"}, ["a"])
