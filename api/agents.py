@@ -39,6 +39,7 @@ HEARTBEAT_SECONDS = 5.0
 QUIET_HEARTBEATS = 6
 """A stream on which nothing came for so many heartbeats is given up."""
 WRITES_AT_ONCE = 32
+ASKED_ANEW = "the node is asked anew"
 OPTIONS = (
     ("grpc.max_receive_message_length", MESSAGE_BYTES),
     ("grpc.max_send_message_length", MESSAGE_BYTES),
@@ -107,7 +108,13 @@ class AgentDoor:
         self._now = now
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._server: aio.Server | None = None
+        self._asked = 0
         self.ports: tuple[int, ...] = ()
+
+    def ask_anew(self) -> None:
+        """Every node says again what it runs, and hears what of that is to end; those that are just saying it too."""
+        self._asked += 1
+        self._connections.close(ASKED_ANEW)
 
     def strays(self) -> tuple[Instance, ...]:
         """Instances that would be ended if effects were not held."""
@@ -151,11 +158,14 @@ class AgentDoor:
         stream = _Stream(asyncio.get_running_loop())
         turn = self._turns.setdefault(hello.node, asyncio.Lock())
         async with turn:
+            asked = self._asked
             welcome = await self._welcome(hello)
             self._connections.register(hello.node, stream)
         log.info("node connected", node=hello.node, instances=len(hello.instances))
         ends: list[BaseException] = []
         try:
+            if asked != self._asked:
+                raise Ended(grpc.StatusCode.UNAVAILABLE, ASKED_ANEW)
             await context.write(wire.Down(welcome=welcome).SerializeToString())
             await self._write(self._facts.hurry, hello.node)
             try:
