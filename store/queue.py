@@ -167,8 +167,10 @@ def claim(
 
 
 def _back_off_expired(tx: Tx, row: Row[Any], backoff: Backoff) -> None:
+    """As `fail` would have done: an event since the claim pulls the delay forward."""
     ref = Ref(row.kind, row.name, row.project)
-    at = tx.now + backoff(row.errors + 1)
+    delay = backoff(row.errors + 1)
+    at = tx.now + (delay if row.wakes == row.claimed_wakes else min(delay, FAILING_SECONDS))
     tx.write(
         update(table)
         .where(*_key, table.c.lease_generation == row.lease_generation)
