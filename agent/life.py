@@ -92,6 +92,7 @@ class Life:
                 self._signal_shim()
             await self._shim_ended()
             tasks.cancel_scope.cancel()
+        self._tasks = None  # a stop that comes while the dead is being buried finds nobody to insist with
         end = await to_thread.run_sync(bury, self.folder)
         if self._handle is not None:
             os.close(self._handle)

@@ -20,7 +20,7 @@ import structlog
 from agent import credential, inventory
 from agent.commands import Commands
 from agent.connection import Connection
-from agent.errors import AgentError, SettingsRefused
+from agent.errors import AgentError, JoinRefused, SettingsRefused
 from agent.files import PRIVATE_FILE, PRIVATE_FOLDER, replace
 from agent.journal import Journal
 from agent.outbox import Outbox
@@ -37,6 +37,7 @@ from resources.names import label_problem
 from resources.quantities import plain
 
 EXIT_ENVIRONMENT = 5
+NOT_JOINED = "node {node} has not joined yet and there is no join token: RM_JOIN_TOKEN=$(rmctl node token {node})"
 
 log = structlog.get_logger()
 
@@ -84,6 +85,8 @@ class Agent:
         settings.data.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         self._lock = _only_one(settings.data)
         self._credential_file = settings.data / "credential"
+        if self._token is None and not self._credential_file.exists():
+            raise SettingsRefused(NOT_JOINED.format(node=settings.node), JoinRefused.exit_code)
         self._credential = credential.keep(self._credential_file)
         self._journal = Journal(settings.data / "journal")
         self._outbox = Outbox(self._journal)

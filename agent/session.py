@@ -13,6 +13,7 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 
 from agent.commands import Commands
+from agent.contained import contained
 from agent.errors import StreamLost
 from agent.files import write_fence
 from agent.heartbeats import Heartbeats
@@ -109,7 +110,7 @@ class Session:
                 await self._resume(down.welcome)
                 tasks.start_soon(self._parts.tails.run)
             case "command":
-                self._work.start_soon(self._obey, down.command)
+                self._work.start_soon(contained, self._obey, down.command)
             case "ack":
                 await self._take_ack(down.ack)
 
@@ -122,9 +123,10 @@ class Session:
         self._parts.outbox.rewind(welcome.report_seq)
         for instance in welcome.superseded:
             log.info("a newer instance took over", instance=instance)
-            self._work.start_soon(self._parts.supervisor.supersede, instance)
+            self._work.start_soon(contained, self._parts.supervisor.supersede, instance)
         for folder in welcome.gone:
-            self._work.start_soon(self._parts.supervisor.forget, folder.project, folder.job, folder.job_uid)
+            forget = self._parts.supervisor.forget
+            self._work.start_soon(contained, forget, folder.project, folder.job, folder.job_uid)
         self._welcomed.set()
 
     async def _obey(self, command: wire.Command) -> None:

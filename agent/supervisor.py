@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 
 from agent import environment, masking, ports, workfolder
 from agent.adoption import first_facts, look
+from agent.contained import contained
 from agent.endings import SUPERSEDED
 from agent.errors import NO_CAPACITY, NO_RUNTIME, PORT_TAKEN, InvalidSpec, Refusal
 from agent.folder import Folder
@@ -241,7 +242,7 @@ class Supervisor:
 
     def _watch(self, life: Life) -> None:
         assert self._tasks is not None, "open() comes first"
-        self._tasks.start_soon(life.run)
+        self._tasks.start_soon(contained, life.run)
 
     async def _forget_older(self, order: Order) -> None:
         """Of a job that starts again, keep the instance before this one; drop what the server knows all about."""

@@ -84,11 +84,16 @@ class Client:
 
     def text(self, path: str, query: Mapping[str, str] | None = None) -> str:
         """A plain text answer."""
+        return self.told(path, query)[0]
+
+    def told(self, path: str, query: Mapping[str, str] | None = None) -> tuple[str, Mapping[str, str]]:
+        """As `text`, and the headers of the answer, in lower case."""
         response = self._exchange("GET", _target(path, query), None, "application/json")
         data = self._body(response)
         if response.status >= 400:
             raise refusal(response.status, self._json(data))
-        return data.decode("utf-8", "backslashreplace")
+        headers = {name.lower(): text for name, text in response.headers.items()}
+        return data.decode("utf-8", "backslashreplace"), headers
 
     def download(self, path: str, file: BinaryIO) -> Mapping[str, str]:
         """POST; the body of the answer goes into the file. Returns its headers, in lower case."""

@@ -42,14 +42,23 @@ def logs(
     query = {"tailBytes": str(TAIL_BYTES), **({"previous": "true"} if previous else {})}
     if follow:
         return _follow(session, path, {**query, "follow": "true"})
-    text = session.client.text(path, query)
-    kept = text.splitlines(keepends=True)
+    text, headers = session.client.told(path, query)
+    kept = _whole_lines(text, cut="rmctl-log-truncated" in headers)
     if tail is not None:
         kept = kept[len(kept) - tail :] if tail < len(kept) else kept
     _write("".join(kept))
     if not text:
         say(f"job/{key.people} has written nothing")
+    elif previous or "rmctl-log-truncated" in headers:
+        more = ", its last words only" if "rmctl-log-truncated" in headers else ""
+        say(f"attempt {headers.get('rmctl-log-attempt', '-')}, {headers.get('rmctl-log-instance', '-')}{more}")
     return 0
+
+
+def _whole_lines(text: str, *, cut: bool) -> list[str]:
+    """Without the rest of a line whose beginning is not kept, unless there is nothing else."""
+    lines = text.splitlines(keepends=True)
+    return lines[1:] if cut and len(lines) > 1 else lines
 
 
 def _found(session: Session, word: str, role: str | None) -> JobKey:

@@ -20,7 +20,6 @@ PAGE = re.compile(
     r"/.*|http://(localhost|127(\.[0-9]{1,3}){3}|\$\{node\.address\})(:([0-9]{1,5}|\$\{[^}]+\}))?(/.*)?", re.ASCII
 )
 """What a probe may ask for: a page of its own node, and nothing that a node can reach beyond."""
-"""Before a 29th of February, so that a schedule for that day is found soon."""
 
 
 def _no_nul(value: str) -> str:

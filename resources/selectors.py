@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 Operator = Literal["=", "!=", "in", "notin", "exists", "!", ">", "<"]
 MAX_EXPRESSIONS = 32
@@ -16,6 +16,7 @@ KEY = re.compile(
 VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?", re.ASCII)
 WORD = re.compile(r"[^\s,()=!<>]+")
 NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+ANOTHER = re.compile(r",\s*-?[0-9]+\s*(,|$)", re.ASCII)
 
 
 class SelectorError(ValueError):
@@ -138,9 +139,10 @@ def _expression(reader: _Reader) -> Expression:
         return Expression(key, "!=", (_value(reader),))
     if reader.take("==") or reader.take("="):
         return Expression(key, "=", (_value(reader),))
-    for sign in (">", "<"):
-        if reader.take(sign):
-            return Expression(key, cast("Operator", sign), (_number(reader, sign),))
+    if reader.take(">"):
+        return Expression(key, ">", (_number(reader, ">"),))
+    if reader.take("<"):
+        return Expression(key, "<", (_number(reader, "<"),))
     if reader.at_end() or reader.text[reader.at] == ",":
         return Expression(key, "exists")
     start = reader.column
@@ -178,8 +180,7 @@ def _number(reader: _Reader, sign: str) -> str:
     start = reader.column
     word = reader.word()
     rest = reader.text[reader.at :].lstrip()
-    another = rest.startswith(",") and NUMBER.match(rest[1:].lstrip()) is not None
-    if not NUMBER.fullmatch(word) or another:
+    if not NUMBER.fullmatch(word) or ANOTHER.match(rest):
         raise SelectorError(start, f"{sign} takes exactly one number")
     return word
 

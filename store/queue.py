@@ -167,8 +167,10 @@ def claim(
 
 
 def _back_off_expired(tx: Tx, row: Row[Any], backoff: Backoff) -> None:
+    """As `fail` would have done: an event since the claim pulls the delay forward."""
     ref = Ref(row.kind, row.name, row.project)
-    at = tx.now + backoff(row.errors + 1)
+    delay = backoff(row.errors + 1)
+    at = tx.now + (delay if row.wakes == row.claimed_wakes else min(delay, FAILING_SECONDS))
     tx.write(
         update(table)
         .where(*_key, table.c.lease_generation == row.lease_generation)
@@ -290,8 +292,8 @@ def rebuild(tx: Tx) -> tuple[int, int]:
 
 
 def oldest_due(tx: Tx) -> float | None:
-    """Since when the key that is due longest waits; None when none is due."""
+    """Since when the key that is due longest waits, taken by a worker already or not; None when none is due."""
     found: float | None = tx.execute(
-        select(func.min(table.c.available_at)).where(table.c.token_hash.is_(None), table.c.available_at <= tx.now)
+        select(func.min(table.c.available_at)).where(table.c.available_at <= tx.now)
     ).scalar_one_or_none()
     return found

@@ -60,7 +60,7 @@ def row_of(resource: AnyResource) -> dict[str, Any]:
         "finalizers": canonical(list(resource.finalizers)) if resource.finalizers else "[]",
         "deletion_timestamp": resource.deletion_timestamp,
     }
-    row["checksum"] = _checksum(row)
+    row["checksum"] = checksum(row)
     return row
 
 
@@ -76,7 +76,7 @@ def _bounded(what: str, text: str) -> str:
     return text
 
 
-def _checksum(row: Any) -> int:
+def checksum(row: Any) -> int:
     parts = (row["spec"], row["status"], row["labels"], row["annotations"], row["finalizers"])
     return zlib.crc32("\0".join((str(row["generation"]), *parts)).encode())
 
@@ -84,7 +84,7 @@ def _checksum(row: Any) -> int:
 def check_row(row: Any) -> Ref:
     """Whose row it is. Raises Corrupt for one that does not match its checksum."""
     ref = Ref(row.kind, row.name, row.project)
-    if _checksum(row._mapping) != row.checksum:
+    if checksum(row._mapping) != row.checksum:
         raise Corrupt(ref)
     return ref
 

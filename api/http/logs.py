@@ -47,12 +47,12 @@ class Logs:
         previous, follow = queries.flag(query, "previous"), queries.flag(query, "follow")
         limit = queries.number(query, "tailBytes")
         uid, tail = await self._threads.read(lambda tx: _newest(tx, ref, previous=previous))
-        text = tail.text if tail else b""
-        if limit is not None:
-            text = text[max(0, len(text) - limit) :]
+        whole = tail.text if tail else b""
+        text = whole if limit is None else whole[max(0, len(whole) - limit) :]
+        headers = _about(tail, cut=len(text) < len(whole))
         if not follow or previous:
-            return Response(text, media_type=TEXT)
-        return StreamingResponse(self._follow(uid, tail, text), media_type=TEXT)
+            return Response(text, media_type=TEXT, headers=headers)
+        return StreamingResponse(self._follow(uid, tail, text), media_type=TEXT, headers=headers)
 
     async def _follow(self, uid: str, tail: LogTail | None, text: bytes) -> AsyncIterator[bytes]:
         """Ends when the job is gone; a new attempt begins with its first words."""
@@ -69,6 +69,14 @@ class Logs:
                     last = now
                 if not there:
                     return
+
+
+def _about(tail: LogTail | None, *, cut: bool) -> dict[str, str]:
+    """Whose words they are, and whether there were more."""
+    if tail is None:
+        return {}
+    about = {"Rmctl-Log-Instance": tail.instance, "Rmctl-Log-Attempt": str(tail.attempt)}
+    return {**about, **({"Rmctl-Log-Truncated": "true"} if cut or tail.truncated else {})}
 
 
 def fresh(before: bytes, now: bytes) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 
-from controllers.runtime import pausing
+from controllers.runtime import failing, pausing
 from controllers.runtime.backoff import backoff
 from controllers.runtime.commit import commit
 from controllers.runtime.controller import Controller
@@ -21,7 +21,7 @@ from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
 from resources.event import Event
 from resources.resource import Resource
-from store import events, queue, resources
+from store import queue, resources
 from store.environment import Environment
 from store.errors import ClaimLost, Conflict, Failed, Short
 from store.notes import Woken
@@ -208,14 +208,14 @@ class Passes:
         def rerun(tx: Tx) -> None:
             queue.rerun(tx, claim, self._backoff(claim.errors + 1))
             if claim.conflicts >= queue.RERUNS:
-                _tell(tx, claim, Event("ReconcileConflict", str(conflict), "Warning"))
+                failing.note(tx, claim, Event("ReconcileConflict", str(conflict), "Warning"))
 
         return (yield from self._told(rerun, "conflict"))
 
     def _fail(self, claim: Claim, error: Exception) -> Steps:
         def fail(tx: Tx) -> None:
             queue.fail(tx, claim, self._backoff(claim.errors + 1))
-            _tell(tx, claim, Event("ReconcileFailed", f"{type(error).__name__}: {error}"[:1024], "Warning"))
+            failing.tell(tx, claim, error)
 
         return (yield from self._told(fail, "failed"))
 
@@ -235,9 +235,3 @@ class Passes:
 
 def _soonest(notes: Sequence[object]) -> float | None:
     return min((note.at for note in notes_of(notes, Woken)), default=None)
-
-
-def _tell(tx: Tx, claim: Claim, event: Event) -> None:
-    resource = resources.find(tx, claim.ref)
-    if resource is not None:
-        events.add(tx, claim.ref, resource.uid, event)

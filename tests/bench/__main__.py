@@ -14,15 +14,18 @@ from controllers.runtime.environment import settle_in
 SUITES = ("store", "cycle", "queue", "size", "memory", "placement", "client", "start", "agents")
 
 
-def main(names: list[str]) -> int:
-    unknown = sorted(set(names) - set(SUITES))
+def main(words: list[str]) -> int:
+    """`NAME` or `NAME=AMOUNT`: `size=1000000`."""
+    asked = [word.partition("=") for word in words or SUITES]
+    unknown = sorted({name for name, _, _ in asked} - set(SUITES))
     if unknown:
         print(f"bench: no suite {', '.join(unknown)}; there are {', '.join(SUITES)}", file=sys.stderr)
         return 2
     _as_a_server()
     print(f"{'what':<24}{'measured':<60}{'goal':<40}holds")
-    for name in names or SUITES:
-        for figure in importlib.import_module(f"tests.bench.{name}").measure():
+    for name, _, amount in asked:
+        measure = importlib.import_module(f"tests.bench.{name}").measure
+        for figure in measure(int(amount)) if amount else measure():
             holds = {True: "yes", False: "no", None: "-"}[figure.ok]
             print(f"{figure.name:<24}{figure.figure:<60}{figure.goal:<40}{holds}", flush=True)
     return 0

@@ -22,7 +22,8 @@ class Peer:
         self.version = version
 
     def work(self, *amounts: int) -> int:
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         self._process.stdin.write(" ".join(map(str, amounts)) + "\n")
         self._process.stdin.flush()
         return int(self._process.stdout.readline())
@@ -39,7 +40,8 @@ def peer(name: str, folder: Path) -> Iterator[Peer | str]:
     process = subprocess.Popen(
         line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
-    assert process.stdin is not None and process.stdout is not None
+    assert process.stdin is not None
+    assert process.stdout is not None
     try:
         version = process.stdout.readline().strip()
         yield Peer(process, version) if version else f"it does not start under {python}"

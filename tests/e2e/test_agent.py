@@ -55,6 +55,12 @@ async def test_the_node_is_made_by_the_hello_that_spends_the_token(world: World)
     assert (facts.inventory.address, facts.inventory.memory_mib > 0) == ("127.0.0.11", True)
 
 
+async def test_an_agent_that_never_joined_says_that_it_needs_a_token(world: World):
+    agent = await world.agent("node-a", token="", wait=False)
+    assert await agent.ended() == 3
+    assert "RM_JOIN_TOKEN=$(rmctl node token node-a)" in agent.said
+
+
 async def test_the_ready_line_says_what_the_node_offers(world: World):
     agent = await world.agent("node-c", capabilities=["nvenc"], zone="zone-c", address="127.0.0.13")
     await world.until(lambda _tx: "ready" in agent.said)

@@ -38,7 +38,7 @@ CREATE TRIGGER sim_room BEFORE UPDATE ON node_scalars
 
 
 class Publishing:
-    """The publishing lock: whoever holds it must not give way."""
+    """The publishing lock, or a snapshot: whoever holds it must not give way."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
@@ -59,12 +59,13 @@ class SimStore(Store):
         super().__init__(disk.engine, environment)
         self.publishing = self.writer.publishing = Publishing(disk.scheduler)  # type: ignore[assignment]
         self._disk = disk
+        self._inside = Publishing(disk.scheduler)
         self._simulated = environment
 
     @contextmanager
     def read(self) -> Iterator[Tx]:
         if not self._disk.file:
-            with super().read() as tx:
+            with self._inside, super().read() as tx:
                 yield tx
             return
         with self._disk.snapshot(self._simulated.now) as tx:
@@ -109,9 +110,11 @@ class Disk:
         held = self._readers.pop() if self._readers else Held(self.engine.connect().execution_options(**READ))
         held.begin(writing=False)
         held.driver.execute("SELECT count(*) FROM meta").fetchone()
-        yield Tx(held, now(), writable=False)
-        held.rollback()
-        self._readers.append(held)
+        try:
+            yield Tx(held, now(), writable=False)
+        finally:
+            held.rollback()
+            self._readers.append(held)
 
     @contextmanager
     def write(self, environment: Simulated) -> Iterator[Tx]:

@@ -26,6 +26,8 @@ class Process:
     began: float
     asked: bool = False
     """Somebody wants it to end, or its end was not its own doing."""
+    doomed: float | None = None
+    """It was asked to end before it ran, and will within so many seconds of its start."""
     told: bool = False
     """Its end is stored by the server."""
 
@@ -90,12 +92,17 @@ class Machine:
         if process.fenced:
             self._watch_fence(process)
         self._changed(process)
+        if process.doomed is not None:
+            self.wind_down(process, process.doomed, reason="stopped")
 
     def wind_down(self, process: Process, seconds: float, *, signal: int = 15, reason: str = "") -> None:
         """It was asked to end, and does so after a while."""
         if not process.alive:
             return
         process.asked = True
+        if not process.running:
+            process.doomed = seconds
+            return
         if process.facts.state != "stopping":
             self.become(process, state="stopping")
         self._clock.later(seconds, lambda: self.end(process, signal=signal, reason=reason))

@@ -106,6 +106,8 @@ class Scheduler:
         """How often the publishing lock is held."""
         self.stall: Callable[[SimTask], float] = lambda _task: 0.0
         """Seconds for which a task that was picked is left out."""
+        self._gave_way: AssertionError | None = None
+        """Raised again between two steps, in case the product swallowed it."""
         self._hash = hashlib.blake2b(digest_size=8)
         self._ready: list[SimTask] = []
         self._sleeping: list[tuple[float, int, Wait]] = []
@@ -157,7 +159,8 @@ class Scheduler:
 
     def leave(self) -> None:
         if self.forbidden or self.held:
-            raise AssertionError("a task gave way inside a transaction or a planning lock")
+            self._gave_way = AssertionError("a task gave way inside a transaction or a planning lock")
+            raise self._gave_way
         self.hub.switch()
 
     def wake(self, wait: Wait) -> None:
@@ -190,6 +193,8 @@ class Scheduler:
             self._hash.update(b"%f %s" % (self.monotonic, task.name.encode()))
             task.greenlet.switch()
             self.current = None
+            if self._gave_way is not None:
+                raise self._gave_way
             if task.error is not None:
                 raise task.error
             after_step()

@@ -101,8 +101,10 @@ class World:
     @contextmanager
     def _memory(self) -> Iterator[Tx]:
         self.disk.beside.begin(writing=False)
-        yield Tx(self.disk.beside, self.scheduler.now, writable=False)
-        self.disk.beside.rollback()
+        try:
+            yield Tx(self.disk.beside, self.scheduler.now, writable=False)
+        finally:
+            self.disk.beside.rollback()
 
     def fail(self, text: str) -> None:
         """A promise is broken; the run ends after this step."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from controllers.runtime.decision import Release, Reserve
+from resources.job import JobStatus
 from resources.reference import Ref
 from tests.controllers_stage import START, Stage, a_job, a_pool_resource
 
@@ -61,6 +62,14 @@ def test_becoming_ready_is_told_once() -> None:
     on.answer("start/1/1", "applied").told("running").after(2).told("ready")
     decision = on.run()
     assert [(e.type, e.message) for e in decision.events] == [("JobUpdated", "running, then ready after 2 s")]
+    assert on.run().events == ()
+
+
+def test_becoming_ready_is_told_once_though_a_status_keeps_milliseconds() -> None:
+    on = stage()
+    on.run()
+    on.answer("start/1/1", "applied").told("running").after(2).told("ready", ready_at=on.now + 0.0004).run()
+    on.job = replace(on.job, status=JobStatus.model_validate(on.job.status.model_dump(mode="json")))
     assert on.run().events == ()
 
 
