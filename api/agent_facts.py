@@ -240,7 +240,7 @@ def _report(tx: Tx, node: str, seq: int, instance: Instance) -> StopJob | None:
         _put_newer(tx, instance, known)
     nodes.set_report_seq(tx, node, seq)
     may_live = not instance.alive or (ours and _claimed(tx, instance))
-    return None if may_live else an_end_of(instance.id)
+    return None if may_live or holds.find(tx) is not None else an_end_of(instance.id)
 
 
 def _heartbeats(tx: Tx, beating: Sequence[str], quiet: frozenset[str]) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
@@ -21,7 +19,8 @@ from api.agent_beats import Beats
 from api.agent_facts import AgentFacts, Welcomed
 from api.agent_join import NotAllowed, NotKnown
 from api.agent_wire import Hello, JobFolder, Malformed, answer_of, command_to_wire, hello_of, report_of, tail_of, up_of
-from api.listening import AddressRefused, listener
+from api.binding import bind, target
+from api.listening import AddressRefused
 from api.proto import agent_pb2 as wire
 from controllers.providers.agent_commands import Command, ForgetJob
 from controllers.providers.agents import Connections
@@ -33,12 +32,12 @@ T = TypeVar("T")
 SERVICE = "rmctl.agent.v1.Agents"
 MESSAGE_BYTES = 4 * 1024 * 1024
 METADATA_BYTES = 16 * 1024
-SOCKET_PATH_BYTES = 107
 HELLO_SECONDS = 10.0
 HEARTBEAT_SECONDS = 5.0
 QUIET_HEARTBEATS = 6
 """A stream on which nothing came for so many heartbeats is given up."""
 WRITES_AT_ONCE = 32
+ASKED_ANEW = "the node is asked anew"
 OPTIONS = (
     ("grpc.max_receive_message_length", MESSAGE_BYTES),
     ("grpc.max_send_message_length", MESSAGE_BYTES),
@@ -107,7 +106,13 @@ class AgentDoor:
         self._now = now
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._server: aio.Server | None = None
+        self._asked = 0
         self.ports: tuple[int, ...] = ()
+
+    def ask_anew(self) -> None:
+        """Every node says again what it runs, and hears what of that is to end; those that are just saying it too."""
+        self._asked += 1
+        self._connections.close(ASKED_ANEW)
 
     def strays(self) -> tuple[Instance, ...]:
         """Instances that would be ended if effects were not held."""
@@ -124,7 +129,7 @@ class AgentDoor:
         server = aio.server(options=OPTIONS)
         handler = grpc.stream_stream_rpc_method_handler(self.session)
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Session": handler}),))
-        self.ports = tuple(_bind(server, address, credentials if tls else None) for address, tls in targets)
+        self.ports = tuple(bind(server, address, credentials if tls else None) for address, tls in targets)
         await server.start()
         self._server = server
 
@@ -151,11 +156,14 @@ class AgentDoor:
         stream = _Stream(asyncio.get_running_loop())
         turn = self._turns.setdefault(hello.node, asyncio.Lock())
         async with turn:
+            asked = self._asked
             welcome = await self._welcome(hello)
             self._connections.register(hello.node, stream)
         log.info("node connected", node=hello.node, instances=len(hello.instances))
         ends: list[BaseException] = []
         try:
+            if asked != self._asked:
+                raise Ended(grpc.StatusCode.UNAVAILABLE, ASKED_ANEW)
             await context.write(wire.Down(welcome=welcome).SerializeToString())
             await self._write(self._facts.hurry, hello.node)
             try:
@@ -256,35 +264,6 @@ async def _next(requests: Requests) -> wire.Up | None:
         except Malformed as error:
             raise Ended(grpc.StatusCode.INVALID_ARGUMENT, str(error)) from error
     return None
-
-
-def target(address: str) -> tuple[str, bool]:
-    """What gRPC binds for an address, and whether with TLS. Raises AddressRefused."""
-    if not address.startswith("unix:"):
-        found = listener(address)
-        return found.address, found.tls
-    path = address.removeprefix("unix:").removeprefix("//")
-    length = len(os.fsencode(path))
-    if length > SOCKET_PATH_BYTES:
-        raise AddressRefused(f"socket path is {length} bytes, limit {SOCKET_PATH_BYTES}")
-    return f"unix:{path}", False
-
-
-def _bind(server: aio.Server, address: str, credentials: grpc.ServerCredentials | None) -> int:
-    """A socket is this user's alone from the moment it exists; the data folder's lock keeps other servers off it."""
-    before = os.umask(0o177)
-    try:
-        if credentials is None:
-            port = server.add_insecure_port(address)
-        else:
-            port = server.add_secure_port(address, credentials)
-    except RuntimeError as error:
-        raise AddressRefused(f"{address} cannot be bound") from error
-    finally:
-        os.umask(before)
-    if address.startswith("unix:"):
-        Path(address.removeprefix("unix:")).chmod(0o600)
-    return port
 
 
 def build(store: Store, connections: Connections, *, heartbeat_seconds: float = HEARTBEAT_SECONDS) -> AgentDoor:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -19,6 +20,7 @@ from cli.waiting import DEFAULT_TIMEOUT, await_ready
 from resources.names import shown
 
 MANAGER = "rmctl"
+MOST_LETTERS = 60
 FILES_HELP = "a file, a directory, or - for stdin; repeatable"
 
 
@@ -86,8 +88,23 @@ def _print(items: Sequence[dict[str, Any]], form: str, note: str) -> None:
         out(f"{name} {item.get('outcome')}{note}")
         if item.get("restarts"):
             out(f"restarts: {', '.join(safe(str(job)) for job in item['restarts'])}")
+        for text in left_alone(item):
+            say(text)
         if item.get("hint"):
             say(f"hint: {item['hint']}")
+
+
+def left_alone(item: dict[str, Any]) -> Iterator[str]:
+    """The fields that the file sets to something else than what stands, and who holds them."""
+    name = shown(str(item.get("kind")), str(item.get("name")))
+    for kept in item.get("kept") or ():
+        standing, asked = (_brief(kept.get(which)) for which in ("standing", "asked"))
+        yield f"{name}: {kept.get('field')} stays {standing}, set by {kept.get('manager')}; the file says {asked}"
+
+
+def _brief(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= MOST_LETTERS else f"{text[:MOST_LETTERS]}…"
 
 
 def _targets(session: Session, items: Sequence[dict[str, Any]]) -> list[Target]:

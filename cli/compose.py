@@ -28,9 +28,10 @@ from controllers.providers.agents import AgentDriver, Connections
 from controllers.registry import CONTROLLERS
 from controllers.runtime.environment import Threads, settle_in
 from controllers.runtime.manager import Manager
+from controllers.runtime.upkeep import Retention
 from resources.reference import Ref
 from resources.version import VERSION
-from store import resources
+from store import holds, resources
 from store.engine import library_warning
 from store.secret_files import SecretFiles
 from store.store import Store
@@ -80,6 +81,8 @@ class Server:
             [AgentDriver(self._connections, secrets=self._secrets.value)],
             workers=settings.pass_workers,
             effect_workers=settings.effect_workers,
+            dry=settings.effects == "record",
+            retention=Retention(settings.cadence.keep_changes, settings.cadence.keep_days),
         )
         self._agents = agents.build(
             self._store, self._connections, heartbeat_seconds=settings.cadence.heartbeat_seconds
@@ -99,6 +102,7 @@ class Server:
         serving = self._served(app, http)
         renewing = asyncio.create_task(self._renew()) if self._authority else None
         self._ready = True
+        await asyncio.to_thread(self._warn_of_hold)
         print(f"rmctl server ready  unix:{self.http_socket}  pid {os.getpid()}", flush=True)
         try:
             await self._stopping.wait()
@@ -145,6 +149,13 @@ class Server:
         """Returns when no pass and no effect is under way. The doors are open meanwhile, and say not ready."""
         await asyncio.to_thread(self._manager.stop)
 
+    def _warn_of_hold(self) -> None:
+        with self._store.read() as tx:
+            hold = holds.find(tx)
+        if hold is not None:
+            why = f" ({hold.reason})" if hold.reason else ""
+            print(f"rmctl: warning: no effect is begun{why}: rmctl resume server", file=sys.stderr, flush=True)
+
     def _ask_to_stop(self) -> None:
         self._loop.call_soon_threadsafe(self._stopping.set)
 
@@ -182,7 +193,7 @@ class Server:
             plan=lambda tx, bundle, traced: preview(tx, bundle, self._manager.fleet, traced=traced),
             secrets=self._secrets,
             execute=lambda node, order, seconds: self._connections.send(node, order, seconds=seconds),
-            resumed=lambda: self._connections.close("effects begin again"),
+            resumed=self._agents.ask_anew,
             strays=self._agents.strays,
         )
 

@@ -8,8 +8,9 @@ import typer
 
 from cli import paths
 from cli.durations import age, span
-from cli.fetching import one, world
+from cli.fetching import every, one, world
 from cli.happenings import event_lines, events_of
+from cli.kinds import BUNDLE, JOB
 from cli.output import emit
 from cli.records import effect_cells
 from cli.session import Session
@@ -31,7 +32,7 @@ def describe(
         bool, typer.Option("--effective", help="the spec, its defaults, and where each comes from")
     ] = False,
 ) -> int:
-    """Print conditions, effects, owner and events of a resource."""
+    """Print conditions, effects, owner, children and events of a resource."""
     session: Session = context.obj
     form = session.output("json", "yaml")
     for number, target in enumerate(named(what, session.kind)):
@@ -46,8 +47,19 @@ def describe(
 
 
 def _whole(session: Session, target: Target, document: Document) -> dict[str, Any]:
-    """The object with its effects and events, for programs."""
-    return {**document, "effects": _effects(session, document), "events": events_of(session, target, MOST_EVENTS)}
+    """The object with its effects, children and events, for programs."""
+    children = [title(child) for child in _children(session, document)]
+    found = {"effects": _effects(session, document), "events": events_of(session, target, MOST_EVENTS)}
+    return {**document, **found, **({"children": children} if children else {})}
+
+
+def _children(session: Session, document: Document) -> list[Document]:
+    """What this resource made; of the kinds there are, bundles make jobs."""
+    if document.get("kind") != BUNDLE.name:
+        return []
+    name, project = str(metadata(document).get("name")), str(metadata(document).get("namespace") or session.project)
+    found = every(session, JOB, {"labelSelector": f"rmctl/bundle={name}"}, project).items
+    return [child for child in found if spec(child).get("bundle") == name]
 
 
 def _effects(session: Session, document: Document) -> list[dict[str, Any]]:
@@ -73,6 +85,8 @@ def _print(session: Session, target: Target, document: Document, *, effective: b
         out(safe(f"Owner       {owner.get('kind')}/{owner.get('name')}"))
     held = finalizers.rows(document, around)
     _section("Waits for", lines(held), safe_already=True)
+    if not held:
+        _section("Children", lines([_child_cells(child) for child in _children(session, document)]), safe_already=True)
     if metadata(document).get("finalizers") and not held:
         out(safe(f"Finalizers  {', '.join(metadata(document)['finalizers'])}"))
     found = event_lines(events_of(session, target, MOST_EVENTS), around)
@@ -88,6 +102,11 @@ def _section(heading: str, found: list[str], *, safe_already: bool = False) -> N
     if found:
         out(heading)
         out_lines(f"  {line if safe_already else safe(line)}" for line in found)
+
+
+def _child_cells(child: Document) -> tuple[str, ...]:
+    state = ready(child)
+    return (title(child), state.status, state.reason, state.message)
 
 
 def _condition_cells(document: Document, around: World) -> list[tuple[str, ...]]:

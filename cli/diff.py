@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.apply import FILES_HELP, send
+from cli.apply import FILES_HELP, left_alone, send
 from cli.editable import as_yaml, editable
 from cli.errors import FOUND_DIFFERENCES, ServerRefused
 from cli.fetching import one
@@ -54,7 +54,7 @@ def _live(session: Session, item: dict[str, Any]) -> Document | None:
 
 
 def _told(before: Document | None, item: dict[str, Any]) -> dict[str, Any]:
-    kept = ("kind", "name", "project", "outcome", "restarts")
+    kept = ("kind", "name", "project", "outcome", "restarts", "kept")
     return {
         **{key: item[key] for key in kept if key in item},
         "diff": "".join(line + "\n" for line in _lines(before, item)),
@@ -64,6 +64,8 @@ def _told(before: Document | None, item: dict[str, Any]) -> dict[str, Any]:
 def _print(before: Document | None, item: dict[str, Any]) -> None:
     for line in _lines(before, item):
         out(tint(safe(line), COLOURS[line[0]]) if line[:1] in COLOURS else safe(line))
+    for text in left_alone(item):
+        say(text)
     if item.get("restarts"):
         say(f"restarts: {', '.join(map(str, item['restarts']))}")
 

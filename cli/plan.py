@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from cli import paths
-from cli.apply import FILES_HELP, MANAGER, posted
+from cli.apply import FILES_HELP, MANAGER, left_alone, posted
 from cli.errors import FOUND_DIFFERENCES, NO_PLACE
 from cli.manifests import Manifest, load
 from cli.output import emit_json, emit_yaml
@@ -76,6 +76,8 @@ def _print(items: Sequence[Item]) -> None:
         out(safe(f"{name} {WORDS.get(str(item.get('outcome')), 'is valid')}"))
         if item.get("restarts"):
             out(safe(f"restarts: {', '.join(map(str, item['restarts']))}"))
+        for text in left_alone(item):
+            say(text)
         placements = item.get("placements") or ()
         for one, line in zip(placements, lines([_cells(one) for one in placements]), strict=True):
             out(f"  {line}")

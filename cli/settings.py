@@ -6,7 +6,7 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -22,6 +22,8 @@ class Cadence(Frozen):
     heartbeat_seconds: Annotated[Number, Field(gt=0, le=300)] = 5
     keep_changes: Annotated[Int, Field(ge=1000)] = 50_000
     """Revisions kept for watches."""
+    keep_days: Annotated[Number, Field(ge=1, le=3650)] = 30
+    """How long effects that came to their end, and events that were followed by others, are kept."""
 
 
 class ServerSettings(Frozen):
@@ -32,6 +34,8 @@ class ServerSettings(Frozen):
     agents: tuple[Text, ...] = ()
     pass_workers: Annotated[Int, Field(ge=1, le=256)] = 8
     effect_workers: Annotated[Int, Field(ge=1, le=256)] = 8
+    effects: Literal["apply", "record"] = "apply"
+    """`record`: what would be done is put on record, and nothing is called."""
     cadence: Cadence = Cadence()
 
     @property

@@ -12,6 +12,9 @@ from store.statements import prepared
 from store.tables import applied as table
 from store.tx import Tx
 
+WHOLE = "\x01"
+"""Before the name of a manager: what it applied in all. No manager's own name begins so."""
+
 _find = prepared(select(table.c.document).where(table.c.uid == bindparam("u"), table.c.manager == bindparam("m")))
 _all = prepared(
     select(table.c.manager, table.c.document).where(table.c.uid == bindparam("u")).order_by(table.c.manager)
@@ -42,5 +45,17 @@ def forget(tx: Tx, uid: str, manager: str) -> None:
 
 
 def managers(tx: Tx, uid: str) -> dict[str, Document]:
-    """Every manager's last document, by manager."""
-    return {row.manager: json.loads(row.document) for row in tx.execute(_all, {"u": uid})}
+    """What every manager holds, by manager."""
+    rows = tx.execute(_all, {"u": uid})
+    return {row.manager: json.loads(row.document) for row in rows if not row.manager.startswith(WHOLE)}
+
+
+def whole(tx: Tx, uid: str, manager: str) -> Document:
+    """All that a manager's last apply said, also what others have changed since; empty when it never applied."""
+    return find(tx, uid, WHOLE + manager) or {}
+
+
+def put_whole(tx: Tx, uid: str, manager: str, document: Document) -> None:
+    """The same again writes nothing."""
+    if whole(tx, uid, manager) != document:
+        put(tx, uid, WHOLE + manager, document)

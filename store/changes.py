@@ -80,12 +80,14 @@ def since(
     )
 
 
-def compact(tx: Tx, keep: int) -> int:
-    """Drop all but the newest `keep` revisions; how many went.
+def compact(tx: Tx, keep: int, most: int | None = None) -> int:
+    """Drop all but the newest `keep` revisions, the oldest first and `most` at a time; how many went.
 
     The newest always stays, so that the counter is never lost.
     """
     limit = head(tx) - max(keep, 1)
+    if most is not None:
+        limit = min(limit, oldest(tx) + most - 1)
     return int(tx.write(delete(changes).where(changes.c.revision <= limit)).rowcount)
 
 

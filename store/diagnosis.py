@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 
 from resources.canonical import Document
 from resources.instants import rfc3339
-from store import backups, holds, queue, secret_index
+from store import backlog, backups, holds, secret_index
 from store.engine import WAL_LIMIT, file_system, library_warning, network_file_system
 from store.node_tables import schema as metadata
 from store.store import Store
@@ -25,11 +25,11 @@ def content(tx: Tx) -> Document:
     """What stands in it, and what of that waits for a person."""
     indeterminate = select(func.count()).select_from(effects).where(effects.c.state == "indeterminate")
     hold, backup = holds.find(tx), backups.last(tx)
-    oldest = queue.oldest_due(tx)
+    oldest = backlog.oldest_due(tx)
     return {
         "rows": {table.name: _counted(tx, table) for table in metadata.sorted_tables},
         "effectsIndeterminate": int(tx.execute(indeterminate).scalar_one()),
-        "queueDepth": queue.depth(tx),
+        "queueDepth": backlog.depth(tx),
         "oldestDueSeconds": 0.0 if oldest is None else round(max(tx.now - oldest, 0.0), 3),
         "held": None if hold is None else {"reason": hold.reason, "by": hold.by, "since": rfc3339(hold.since)},
         "lastBackup": None if backup is None else {**backup, "at": rfc3339(float(backup["at"]))},

@@ -193,9 +193,7 @@ def answer(tx: Tx, claim: EffectClaim, answer: Answer | Observation) -> EffectRe
             values = {"state": "indeterminate", "error": bounded(reason), "available_at": tx.now + UNSURE_SECONDS}
         case Absent():
             values = {"state": "pending", "available_at": tx.now}
-    _finish(tx, claim, values)
-    stored = find(tx, claim.record.uid, claim.record.key)
-    assert stored is not None
+    stored = _finish(tx, claim, values)
     tx.note(Answered(stored.kind, stored.state, stored.code or ""))
     if not stored.final:
         tx.note(EffectDue(stored.provider, stored.available_at))

@@ -11,22 +11,23 @@ from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.pool import NullPool, StaticPool
 
 READ = {"rm_read": True}
+SHARED = {"check_same_thread": False}
 WAL_LIMIT = 64 * 1024 * 1024
 FIXED = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
 """First releases of their lines without the WAL-reset race."""
 
 
-def open_engine(path: Path | None, *, synchronous: str = "FULL") -> Engine:
+def open_engine(path: Path | None, *, synchronous: str = "FULL", module: Any = sqlite3) -> Engine:
     """An engine on a file, or in memory for None (one connection). Each connection of a file is opened by its user and
-    held by it.
+    held by it. `module` is the driver; one process never uses two, since each would break the other's locks.
 
     Transactions start as BEGIN IMMEDIATE; a connection with the execution option `rm_read` starts a snapshot instead.
     The driver's own transaction handling loses acknowledged writes between processes, so it is switched off.
     """
     if path is None:
-        engine = create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
+        engine = create_engine("sqlite://", module=module, poolclass=StaticPool, connect_args=SHARED)
     else:
-        engine = create_engine(f"sqlite:///{path}", poolclass=NullPool, connect_args={"check_same_thread": False})
+        engine = create_engine(f"sqlite:///{path}", module=module, poolclass=NullPool, connect_args=SHARED)
 
     @event.listens_for(engine, "connect")
     def _configure(connection: sqlite3.Connection, _record: Any) -> None:

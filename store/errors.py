@@ -72,7 +72,9 @@ class TooLarge(StoreError):
     def __init__(self, what: str, size: int, limit: int) -> None:
         whole = f"{what} is {size} bytes, limit is {limit} (1 MiB)"
         super().__init__(whole if limit == MIB else f"{what} limit is {limit} bytes, this one has {size}")
+        self.what = what
         self.size = size
+        self.limit = limit
 
 
 class ReadOnly(StoreError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import case, func, select
 
 from store.tables import effects as effects_table
 from store.tables import resources as table
@@ -22,10 +22,13 @@ class Standing(NamedTuple):
 
 _condition = func.json_each(table.c.status, "$.conditions").table_valued("value")
 _type, _status, _reason = (func.json_extract(_condition.c.value, f"$.{name}") for name in ("type", "status", "reason"))
+_observed = func.coalesce(func.json_extract(table.c.status, "$.observedGeneration"), 0)
+_now = case((_observed < table.c.generation, "Unknown"), else_=_status)
+"""What a status says of an older spec is not known of this one."""
 _standing = (
-    select(table.c.kind, _type, _status, _reason, func.count())
+    select(table.c.kind, _type, _now, _reason, func.count())
     .select_from(table.join(_condition, table.c.uid.is_not(None)))
-    .group_by(table.c.kind, _type, _status, _reason)
+    .group_by(table.c.kind, _type, _now, _reason)
 )
 _since = func.json_extract(table.c.status, "$.waitingSince")
 _waiting = select(table.c.kind, func.min(_since)).where(_since.is_not(None)).group_by(table.c.kind)

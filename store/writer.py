@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from threading import Lock, RLock
 from typing import Any, Protocol, TypeVar, cast
 
@@ -109,6 +110,8 @@ class Writer:
         if self._environment.in_transaction():
             raise WriteInsideWrite
         requests = [Request(fn) for fn in functions]
+        if not requests:
+            return []
         with self._lock:
             if self._stopping:
                 raise StoreError("the store is closed")
@@ -210,29 +213,33 @@ class Writer:
 
         Raises Lost, with nothing stored, when the database gave the transaction up.
         """
-        held = self._held
-        try:
-            with self.turn.taken():
-                riding = self._run_all(requests, apart=False)
-                if riding is None and not (len(requests) == 1 and requests[0].error):
-                    riding = self._run_all(requests, apart=True)
-            done = [request for request in requests if request.error is None]
-            if riding is None or not done:
-                held.rollback()
-                return
-            done += [request for _, request in riding]
-            with self.publishing:
-                held.commit()
-                self.commits += 1
-                self._publish(done)
-        except Lost:
-            held.rollback()
-            raise
-        except held.errors as error:
-            held.rollback()
-            raise Lost from _named(error)
+        with self._or_lost(), self.turn.taken():
+            riding = self._run_all(requests, apart=False)
+            if riding is None and not (len(requests) == 1 and requests[0].error):
+                riding = self._run_all(requests, apart=True)
+        done = [request for request in requests if request.error is None]
+        if riding is None or not done:
+            self._held.rollback()
+            return
+        done += [request for _, request in riding]
+        with self.publishing:
+            with self._or_lost():
+                self._held.commit()
+            self.commits += 1
+            self._publish(done)
         for rider, request in riding:
             rider.arrived(request.result)
+
+    @contextmanager
+    def _or_lost(self) -> Iterator[None]:
+        try:
+            yield
+        except Lost:
+            self._held.rollback()
+            raise
+        except self._held.errors as error:
+            self._held.rollback()
+            raise Lost from _named(error)
 
     def _run_all(self, requests: list[Request], *, apart: bool) -> list[tuple[Rider, Request]] | None:
         """Requests and their riders in a transaction that is left open. Without savepoints a failure takes all with it:

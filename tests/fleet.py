@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -25,10 +25,14 @@ class Process(NamedTuple):
 
 
 class Fleet:
-    """Everything below one folder. Processes started here are ended by whoever made the fleet."""
+    """Everything below one folder. Processes started here are ended by whoever made the fleet.
 
-    def __init__(self, folder: Path) -> None:
+    `command` is how rmctl is called, by default that of this tree.
+    """
+
+    def __init__(self, folder: Path, command: Sequence[str] = COMMAND) -> None:
         self.folder = folder
+        self._command = tuple(command)
         self.environment = {**os.environ, "RM_DATA": str(folder), "RMCTL_CONFIG": str(folder / "none.toml")}
         self.environment.pop("RMCTL_SERVER", None)
         self.nodes: list[str] = []
@@ -36,7 +40,7 @@ class Fleet:
 
     def rmctl(self, *words: str, stdin: str = "") -> Ran:
         ran = subprocess.run(
-            [*COMMAND, *words], env=self.environment, input=stdin, capture_output=True, text=True, check=False
+            [*self._command, *words], env=self.environment, input=stdin, capture_output=True, text=True, check=False
         )
         return Ran(ran.returncode, ran.stdout, ran.stderr)
 
@@ -57,7 +61,7 @@ class Fleet:
     def _started(self, *words: str) -> Process:
         """Blocks until it says that it is ready."""
         with (self.folder / f"{words[0]}.log").open("a") as log:
-            line = [*COMMAND, *words]
+            line = [*self._command, *words]
             popen = subprocess.Popen(line, env=self.environment, stdout=subprocess.PIPE, stderr=log, text=True)
         self._processes.append(popen)
         assert popen.stdout is not None
@@ -74,10 +78,10 @@ class Fleet:
 
 
 @contextmanager
-def a_fleet() -> Iterator[Fleet]:
+def a_fleet(command: Sequence[str] = COMMAND) -> Iterator[Fleet]:
     """On a short path: a socket's name has 107 bytes."""
     with tempfile.TemporaryDirectory(prefix="rmctl-") as folder:
-        fleet = Fleet(Path(folder))
+        fleet = Fleet(Path(folder), command)
         try:
             yield fleet
         finally:

@@ -107,7 +107,7 @@ def apply(tx: Tx, submissions: Sequence[Submission], how: How) -> list[writes.Wr
     refused: Refusals = []
     for index, submission in enumerate(submissions):
         try:
-            written.append(writes.apply(tx, submission, how, lookups))
+            written.append(writes.apply(tx, submission, how, lookups, yielding=True))
         except (Problem, Invalid, StoreError) as error:
             problem = translated(error, submission.ref)
             if problem is None:
@@ -128,6 +128,8 @@ def item(written: writes.Written) -> Document:
         told["restarts"] = list(written.restarts)
     if written.hint:
         told["hint"] = written.hint
+    if written.kept:
+        told["kept"] = [one._asdict() for one in written.kept]
     return {**told, "object": to_wire(written.resource)}
 
 

@@ -15,7 +15,7 @@ from api.http.hub import Hub
 from api.http.services import Services
 from api.http.threads import Threads
 from resources.instants import instant
-from store import changes, queue, resources, tallies
+from store import backlog, backups, changes, holds, resources, tallies
 from store.tx import Tx
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -76,7 +76,14 @@ def gauges(tx: Tx) -> Iterator[Metric]:
     yield _family("rm_oldest_waiting_seconds", "How long the longest waiting one waits.", ("kind",), waiting)
     effects = tallies.open_effects(tx).items()
     yield _family("rm_effects_open", "Effects that have not come to their end.", ("provider", "state"), effects)
-    yield GaugeMetricFamily("rm_queue_depth", "Keys in the queue.", value=queue.depth(tx))
+    yield GaugeMetricFamily("rm_queue_depth", "Keys in the backlog.", value=backlog.depth(tx))
+    oldest = backlog.oldest_due(tx)
+    late = 0.0 if oldest is None else max(0.0, tx.now - oldest)
+    yield GaugeMetricFamily("rm_queue_oldest_due_seconds", "How long the key waits that is due longest.", value=late)
+    yield GaugeMetricFamily("rm_held", "1 while no effect is begun.", value=float(holds.find(tx) is not None))
+    backup = backups.last(tx)
+    at = 0.0 if backup is None else float(backup["at"])
+    yield GaugeMetricFamily("rm_last_backup_seconds", "When the newest verified backup was kept, unix time.", value=at)
     yield GaugeMetricFamily("rm_revision", "The newest revision.", value=changes.head(tx))
     pools = resources.list_all(tx, "pool")
     for name, about, field in POOL_GAUGES:

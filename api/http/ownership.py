@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from resources import merge
 from resources.canonical import Document
 from resources.resource import Resource
 from store import applied
 from store.tx import Tx
+
+
+class Kept(NamedTuple):
+    """A field that says one thing and stands as another, since somebody else set it."""
+
+    field: str
+    asked: Any
+    standing: Any
+    manager: str
 
 
 def whole(resource: Resource[Any, Any]) -> Document:
@@ -24,6 +33,36 @@ def whole(resource: Resource[Any, Any]) -> Document:
 def shown(path: merge.Path) -> str:
     """A path as it stands in a manifest: labels and annotations live in metadata."""
     return ".".join(path if path[0] == "spec" else ("metadata", *path))
+
+
+def parted(
+    clashes: tuple[merge.FieldConflict, ...], before: Mapping[str, Any], desired: Mapping[str, Any]
+) -> tuple[tuple[merge.FieldConflict, ...], ...]:
+    """Clashes whose field says what it said `before`, those where it says something new, and those it never named."""
+    said, says = merge.leaves(before), merge.leaves(desired)
+    left, taken, refused = [], [], []
+    for clash in clashes:
+        if clash.path not in said:
+            refused.append(clash)
+        elif merge.same(said[clash.path], says[clash.path]):
+            left.append(clash)
+        else:
+            taken.append(clash)
+    return tuple(left), tuple(taken), tuple(refused)
+
+
+def kept(
+    clashes: Iterable[merge.FieldConflict], desired: Mapping[str, Any], standing: Mapping[str, Any]
+) -> tuple[Kept, ...]:
+    return tuple(Kept(shown(one.path), at(desired, one.path), at(standing, one.path), one.manager) for one in clashes)
+
+
+def at(document: Mapping[str, Any], path: merge.Path) -> Any:
+    """What stands there; None for nothing."""
+    found: Any = document
+    for key in path:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found
 
 
 def after_apply(

@@ -22,7 +22,7 @@ from resources.names import label_problem
 from resources.reference import Ref
 from resources.selectors import KEY, VALUE
 from resources.validation import FieldError
-from store import changes, credentials, queue, resources
+from store import backlog, changes, credentials, holds, resources
 from store.errors import Failed
 from store.tx import Tx
 
@@ -70,7 +70,12 @@ class ServerRoutes:
         server = self._services.server
 
         def read(tx: Tx) -> Document:
-            return {"revision": changes.head(tx), "queueDepth": queue.depth(tx)}
+            held = holds.find(tx)
+            return {
+                "revision": changes.head(tx),
+                "queueDepth": backlog.depth(tx),
+                "held": None if held is None else held.reason or "without a reason",
+            }
 
         numbers = await self._threads.read(read)
         return exchange.answer(

@@ -12,7 +12,7 @@ from api.http.threads import Threads
 from resources.canonical import Document
 from resources.names import job_key
 from resources.reference import Ref
-from store import queue, resources
+from store import backlog, queue, resources
 from store.tx import Tx
 
 
@@ -57,7 +57,7 @@ class Waking:
         by = exchange.caller(request).name
 
         def rebuild(tx: Tx) -> Document:
-            woken, dropped = queue.rebuild(tx)
+            woken, dropped = backlog.rebuild(tx)
             audit.of_the_server(tx, "rebuilt the queue", by=by, woken=woken, dropped=dropped)
             return {"kind": "QueueRebuilt", "apiVersion": "rmctl/v1", "woken": woken, "dropped": dropped}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from dataclasses import replace as replace_with
 from typing import Any, Literal
 
 from api.http import ownership, pruning, rules
@@ -48,6 +49,8 @@ class Written:
     warnings: tuple[str, ...] = ()
     restarts: tuple[str, ...] = ()
     hint: str = ""
+    kept: tuple[ownership.Kept, ...] = ()
+    """Fields that were left to those who set them."""
     spec_moved: bool = True
 
 
@@ -84,8 +87,12 @@ def replace(tx: Tx, submission: Submission, how: How, lookups: Everything) -> Wr
     return _updated(tx, live, desired, how, lookups, rules.ignored(live, submission))
 
 
-def apply(tx: Tx, submission: Submission, how: How, lookups: Everything) -> Written:
-    """Three-way merge on what this manager applied last. Raises a problem; a field that another set is a conflict."""
+def apply(tx: Tx, submission: Submission, how: How, lookups: Everything, *, yielding: bool = False) -> Written:
+    """Three-way merge on what this manager applied last. Raises a problem; a field that another set is a conflict.
+
+    A manager that is `yielding` leaves such a field alone while it says the same as before, and sets it when it says
+    something new.
+    """
     ref = submission.ref
     live = resources.find(tx, ref)
     if not submission.kind.applied:
@@ -100,16 +107,24 @@ def apply(tx: Tx, submission: Submission, how: How, lookups: Everything) -> Writ
     if live is None:
         written, more = _stored(tx, ref, None, desired, how, lookups)
         ownership.after_apply(tx, written.uid, how.manager, desired, {}, ())
+        applied.put_whole(tx, written.uid, how.manager, desired)
         return Written(written, "created", (*warnings, *more))
     owners = applied.managers(tx, live.uid)
     others = {name: held for name, held in owners.items() if name != how.manager}
-    clashes = merge.conflicts(ownership.whole(live), desired, others)
-    if clashes and not how.force:
-        raise _owned(ref, clashes)
-    merged = merge.three_way(ownership.whole(live), owners.get(how.manager, {}), desired, others)
+    standing = ownership.whole(live)
+    clashes = merge.conflicts(standing, desired, others)
+    left, taken, refused = ownership.parted(clashes, applied.whole(tx, live.uid, how.manager), desired)
+    if not yielding or how.force:
+        left, taken, refused = (), clashes, () if how.force else clashes
+    if refused:
+        raise _owned(ref, refused)
+    mine = merge.less(desired, [clash.path for clash in left])
+    merged = merge.three_way(standing, owners.get(how.manager, {}), mine, others)
     written, more = _stored(tx, ref, live, merged, how, lookups)
-    ownership.after_apply(tx, live.uid, how.manager, desired, owners, [clash.path for clash in clashes])
-    return _told(tx, live, written, [*warnings, *more], lookups)
+    ownership.after_apply(tx, live.uid, how.manager, mine, owners, [clash.path for clash in taken])
+    applied.put_whole(tx, live.uid, how.manager, desired)
+    told = _told(tx, live, written, [*warnings, *more], lookups)
+    return replace_with(told, kept=ownership.kept(left, desired, standing))
 
 
 def change(tx: Tx, ref: Ref, patch: Patch, how: How, lookups: Everything) -> Written:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from types import MappingProxyType
 from typing import Protocol
 
 from controllers.providers.agent_commands import Command, start_of, stop_of
 from controllers.runtime.controller import Reader
+from controllers.runtime.driver import Safety
 from resources.effect import Absent, Answer, Applied, Deferred, EffectRecord, Observation, Rejected, Unknown
 from resources.facts import Instance
 from resources.reference import Ref
@@ -142,6 +144,8 @@ class AgentDriver:
 
     provider = "agents"
     creates = frozenset({START})
+    safe: Mapping[str, Safety] = MappingProxyType({START: "token", STOP: "token"})
+    """A node journals every command by the effect's id, and answers again what it answered before."""
 
     def __init__(
         self, connections: Connections, *, secrets: Secrets | None = None, seconds: float = ANSWER_SECONDS

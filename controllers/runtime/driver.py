@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Literal, Protocol
 
 from controllers.runtime.controller import Reader
 from resources.effect import Answer, EffectRecord, Observation
+
+Safety = Literal["token", "condition", "observation"]
+"""`token`: the provider takes `effect.id` and does one thing for it. `condition`: the request names the state that it
+starts from. `observation`: what it made is found again by tag or key."""
 
 
 class EffectDriver(Protocol):
@@ -16,6 +21,8 @@ class EffectDriver(Protocol):
 
     provider: str
     creates: frozenset[str]
+    safe: Mapping[str, Safety]
+    """Every effect kind it carries out, and what keeps a second try from being a second deed."""
 
     def observe(self, effect: EffectRecord, reader: Reader) -> Observation:
         """What can be known without touching anything."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 
-from controllers.runtime import pausing
+from controllers.runtime import failing, pausing
 from controllers.runtime.backoff import backoff
 from controllers.runtime.commit import commit
 from controllers.runtime.controller import Controller
@@ -19,9 +19,10 @@ from controllers.runtime.decision import Decision, Facts
 from controllers.runtime.epoch import Epoch
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
+from resources import conditions
 from resources.event import Event
 from resources.resource import Resource
-from store import events, queue, resources
+from store import queue, resources
 from store.environment import Environment
 from store.errors import ClaimLost, Conflict, Failed, Short
 from store.notes import Woken
@@ -135,32 +136,38 @@ class Passes:
     def _pass(self, claim: Claim, tx: Tx) -> Pass:
         began = self._environment.monotonic()
         self.ran += 1
+        about: dict[str, Any] = {}
         try:
-            outcome = yield from self._reconcile(claim, tx)
+            outcome = yield from self._reconcile(claim, tx, about)
         except ClaimLost:
             outcome = "claim lost"
         except Conflict as conflict:
+            about["reason"] = str(conflict)
             outcome = yield from self._rerun(claim, conflict)
         except Exception as error:  # a controller's fault costs its own key a backoff, never the server
+            about["reason"] = type(error).__name__
             log.exception("pass failed", kind=claim.ref.kind, name=claim.ref.name)
             outcome = yield from self._fail(claim, error)
-        log.debug(
+        log.info(
             "pass",
             kind=claim.ref.kind,
+            project=claim.ref.project,
             name=claim.ref.name,
-            pass_id=f"{claim.lease_generation}",
+            pass_id=claim.token_hash[:12],
             outcome=outcome,
             seconds=round(self._environment.monotonic() - began, 6),
+            **about,
         )
 
-    def _reconcile(self, claim: Claim, tx: Tx) -> Steps:
+    def _reconcile(self, claim: Claim, tx: Tx, about: dict[str, Any]) -> Steps:
+        """`about` is what the log tells of the pass: the generation it worked on, why and for how long it waits."""
         controller = self._controllers.get(claim.ref.kind)
         excluded: dict[str, str] = {}
         for attempt in range(ATTEMPTS):
             snapshot = nullcontext(tx) if attempt == 0 else self._store.read()
             planning = self._fleet.planning() if controller is not None and controller.places else nullcontext()
             with snapshot as reading, planning:
-                resource, decision = self._decide(claim, controller, excluded, reading)
+                resource, decision = self._decide(claim, controller, excluded, reading, about)
                 assumed = self._fleet.assume(decision) if decision is not None else ()
             if resource is None or decision is None:
                 yield partial(queue.settle, claim=claim)
@@ -176,14 +183,24 @@ class Passes:
                 self._fleet.withdraw(assumed)
                 raise
             else:
-                return "settled" if decision.requeue_after is None else "requeued"
+                if decision.requeue_after is None:
+                    return "settled"
+                about.update(_waits(decision))
+                return "requeued"
         yield partial(queue.requeue, claim=claim, delay=0.0)
         return "lost races"
 
     def _decide(
-        self, claim: Claim, controller: Controller[Any, Any] | None, excluded: Mapping[str, str], tx: Tx
+        self,
+        claim: Claim,
+        controller: Controller[Any, Any] | None,
+        excluded: Mapping[str, str],
+        tx: Tx,
+        about: dict[str, Any],
     ) -> tuple[Resource[Any, Any] | None, Decision | None]:
         resource = resources.find(tx, claim.ref)
+        if resource is not None:
+            about["generation"] = resource.generation
         if resource is None or controller is None:
             return resource, None
         paused = pausing.held(tx, resource)
@@ -208,14 +225,14 @@ class Passes:
         def rerun(tx: Tx) -> None:
             queue.rerun(tx, claim, self._backoff(claim.errors + 1))
             if claim.conflicts >= queue.RERUNS:
-                _tell(tx, claim, Event("ReconcileConflict", str(conflict), "Warning"))
+                failing.note(tx, claim, Event("ReconcileConflict", str(conflict), "Warning"))
 
         return (yield from self._told(rerun, "conflict"))
 
     def _fail(self, claim: Claim, error: Exception) -> Steps:
         def fail(tx: Tx) -> None:
             queue.fail(tx, claim, self._backoff(claim.errors + 1))
-            _tell(tx, claim, Event("ReconcileFailed", f"{type(error).__name__}: {error}"[:1024], "Warning"))
+            failing.tell(tx, claim, error)
 
         return (yield from self._told(fail, "failed"))
 
@@ -233,11 +250,10 @@ class Passes:
                 return outcome
 
 
+def _waits(decision: Decision) -> dict[str, Any]:
+    ready = conditions.find(decision.status.conditions, "Ready")
+    return {"requeue_after": decision.requeue_after, "reason": "" if ready is None else ready.reason}
+
+
 def _soonest(notes: Sequence[object]) -> float | None:
     return min((note.at for note in notes_of(notes, Woken)), default=None)
-
-
-def _tell(tx: Tx, claim: Claim, event: Event) -> None:
-    resource = resources.find(tx, claim.ref)
-    if resource is not None:
-        events.add(tx, claim.ref, resource.uid, event)

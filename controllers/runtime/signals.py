@@ -35,10 +35,10 @@ class Gate:
     def wait(self, timeout: float | None = None) -> bool:
         """Seconds; True when it was set."""
         if timeout is not None:
-            if not self._open and self._lock.acquire(timeout=timeout) and self.is_set():
+            if not self.is_set() and self._lock.acquire(timeout=timeout) and self.is_set():
                 self._pass_on()
-            return self._open
-        while not self._open:
+            return self.is_set()
+        while not self.is_set():
             self._lock.acquire()
             if self.is_set():
                 self._pass_on()

@@ -10,6 +10,7 @@ import pytest
 from pydantic import BaseModel
 from ruamel.yaml import YAML
 
+from cli.settings import Cadence, ServerSettings
 from resources.bundle import BundleSpec, ResiliencePolicy
 from resources.job_entry import JobEntry, Probe, Requirements
 from resources.node import NodeSpec
@@ -52,6 +53,8 @@ def test_manifests_in_the_pages_are_valid(document: dict[str, Any]) -> None:
         ("pools", Tier),
         ("pools", TemplateSpec),
         ("nodes", NodeSpec),
+        ("settings", Cadence),
+        ("settings", ServerSettings),
     ],
 )
 def test_every_field_is_told(page: str, model: type[BaseModel]) -> None:

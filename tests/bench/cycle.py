@@ -70,7 +70,7 @@ class Cycles:
             {"pool": OneEffect()},
             [Instant()],
             workers=8,
-            effect_workers=min(flight, WORKERS),
+            effect_workers=WORKERS,
         )
         for start in range(0, keys, 100):
             self.store.write(lambda tx, start=start: _make(tx, start, min(start + 100, keys)))

@@ -91,6 +91,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     asked = parser.parse_args(words)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    logging.disable(logging.CRITICAL)
     code = server(asked.stride, asked.offset, lines=asked.lines, jobs=asked.jobs, names=asked.story or list(BY_NAME))
     if asked.agent_stride and not code:
         code = anyio.run(agent, asked.agent_stride, None)

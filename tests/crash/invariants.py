@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from resources import conditions
 from resources.canonical import canonical
+from resources.registry import BY_NAME
 from resources.resource import Resource
 from store import effects, ledger, queue, resources
 from store.tx import Tx
@@ -99,7 +100,7 @@ def _ledger(tx: Tx) -> Iterator[str]:
 
 
 def _all(tx: Tx) -> list[Resource]:  # type: ignore[type-arg]
-    return [resource for kind in ("pool", "node", "bundle", "job") for resource in resources.list_all(tx, kind)]
+    return [resource for kind in BY_NAME for resource in resources.list_all(tx, kind)]
 
 
 def _ready(resource: Resource) -> str:  # type: ignore[type-arg]

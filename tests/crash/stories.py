@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from resources.canonical import Document, canonical
 from resources.reference import Ref
@@ -14,6 +15,7 @@ from tests.builders import a_bundle, a_job_entry
 from tests.crash.life import Life
 
 BUNDLE = Ref("bundle", "ch-1", "default")
+TEMPLATE = Ref("template", "web", "default")
 GONE = "gone"
 
 
@@ -27,8 +29,18 @@ class Story:
     wants: tuple[str, ...] = ()
 
 
-def _document(version: int) -> Document:
-    return a_bundle(a_job_entry("web", env={"VERSION": str(version)}), pool="default")
+def _document(version: int, **more: Any) -> Document:
+    return a_bundle(a_job_entry("web", env={"VERSION": str(version)}), pool="default", **more)
+
+
+def _template(life: Life) -> None:
+    """Named like the job, whose defaults it gives."""
+
+    def write(tx: Tx) -> None:
+        if resources.find(tx, TEMPLATE) is None:
+            resources.create(tx, TEMPLATE, {"workingDir": "work"})
+
+    life.write(write)
 
 
 def _apply(life: Life, document: Document | None) -> None:
@@ -75,11 +87,13 @@ def _reading(life: Life):  # type: ignore[no-untyped-def]
     return life.store.read()
 
 
-FIRST, SECOND = _wanted(_document(1)), _wanted(_document(2))
+TWICE = _document(3, resiliencePolicy={"sameNode": "forbid"})
+FIRST, SECOND, THIRD = _wanted(_document(1)), _wanted(_document(2)), _wanted(TWICE)
 STORIES = (
-    Story("start", lambda _life: None),
+    Story("start", _template),
     Story("create", partial(_apply, document=_document(1)), after="start", wants=(FIRST,)),
     Story("replace", partial(_apply, document=_document(2)), after="create", wants=(SECOND,)),
+    Story("second-copy", partial(_apply, document=TWICE), after="create", wants=(THIRD,)),
     Story("fail", _fail, after="create"),
     Story("delete", partial(_apply, document=None), after="create", wants=(GONE,)),
     Story("delete-pending", _delete_while_pending, after="start", wants=(FIRST, GONE)),

@@ -12,7 +12,9 @@ import grpc
 import pytest
 from grpc import aio
 
-from api.agents import AddressRefused, AgentDoor, build, target
+from api.agents import AgentDoor, build
+from api.binding import target
+from api.listening import AddressRefused
 from api.proto import agent_pb2 as wire
 from api.proto.agent_pb2_grpc import AgentsStub
 from controllers.providers.agent_commands import StopJob

@@ -285,7 +285,7 @@ FIELDS: list[tuple[str, object, str]] = [
     ("job.coLocateWith", ["web"], "spec.jobs[0].coLocateWith: web → web"),
     ("job.separateFrom", ["web"], "spec.jobs[0].separateFrom: web → web"),
     ("spec.pool", "nosuch", 'spec.pool: no pool "nosuch"'),
-    ("job.schedule", {"cron": "61 * * * *"}, 'schedule.cron: "61 * * * *": bad minute'),
+    ("job.schedule", {"cron": "61 * * * *"}, 'schedule.cron: "61 * * * *" is no schedule that ever comes'),
     ("job.schedule", {"cron": "* * 31 2 *"}, "schedule.cron: "),
     ("job.schedule", {"cron": "0 4 * * *", "timeZone": "Mars/X"}, '"Mars/X" is no time zone'),
     *(

@@ -88,7 +88,7 @@ def test_there_is_no_command_beside_a_job_that_does_not_run(vault: Vault) -> Non
     assert vault.rmctl("exec", JOB, "--timeout", "11m", "--", "true").code == 2
 
 
-@pytest.mark.req("S19")
+@pytest.mark.req("S19", "T57")
 def test_a_secret_is_masked_and_a_word_of_two_letters_is_not(vault: Vault) -> None:
     words = "key ***, tea for two and ok ok\n******\n"
     assert vault.rmctl("logs", "vault/main").out == words
@@ -98,7 +98,7 @@ def test_a_secret_is_masked_and_a_word_of_two_letters_is_not(vault: Vault) -> No
     assert "***" in vault.rmctl("why", JOB).out or "key" not in vault.rmctl("why", JOB).out
 
 
-@pytest.mark.req("S19")
+@pytest.mark.req("S19", "T57")
 def test_an_agent_that_started_anew_masks_what_it_was_never_told(vault: Vault) -> None:
     """While the job lives its values are in its environment; afterwards only keyed digests are left of them."""
     vault.agent.popen.send_signal(signal.SIGKILL)
@@ -115,7 +115,7 @@ def test_an_agent_that_started_anew_masks_what_it_was_never_told(vault: Vault) -
     assert previous.splitlines()[-1] == "last words with *** inside"
 
 
-@pytest.mark.req("S19", "B78")
+@pytest.mark.req("S19", "T57", "B78")
 def test_the_sentinel_is_found_nowhere_but_in_its_file_and_its_job(vault: Vault, tmp_path: Path) -> None:
     """Database, log, journals, events, effects, metrics, describe, a debug bundle and a backup."""
     debug, backup = tmp_path / "debug.tgz", tmp_path / "backup.db"

@@ -67,8 +67,45 @@ def test_a_field_that_is_no_longer_applied_goes(served):
     assert ("priority" in found["spec"], found["metadata"]["labels"]) == (False, {"mine": "yes"})
 
 
-def test_a_field_that_another_manager_set_is_a_conflict_unless_forced(served):
+@pytest.mark.req("S6")
+def test_an_apply_leaves_alone_what_another_manager_changed_until_it_says_something_new(served):
     served.apply(a_document(spec=a_bundle(priority=5)))
+    served.patch("namespaces/default/bundles/ch-1", {"spec": {"priority": 7}}, fieldManager="ana")
+    before = snapshot(served)
+    (same,) = served.apply(a_document(spec=a_bundle(priority=5))).json()["items"]
+    assert (same["outcome"], snapshot(served)) == ("unchanged", before)
+    assert same["kept"] == [{"field": "spec.priority", "asked": 5, "standing": 7, "manager": "ana"}]
+    (other,) = served.apply(a_document(spec=a_bundle(priority=5, onLaunch="allowSpare"))).json()["items"]
+    assert (other["outcome"], other["object"]["spec"]["priority"]) == ("configured", 7)
+    (tried,) = served.apply(a_document(spec=a_bundle(priority=6)), dryRun=True).json()["items"]
+    assert tried["object"]["spec"]["priority"] == 6
+    (new,) = served.apply(a_document(spec=a_bundle(priority=6))).json()["items"]
+    assert (new["outcome"], new["object"]["spec"]["priority"], "kept" in new) == ("configured", 6, False)
+    assert outcomes(served.apply(a_document(spec=a_bundle(priority=6)))) == [("bundle", "ch-1", "unchanged")]
+
+
+@pytest.mark.req("S6")
+def test_a_pool_that_a_machine_scales_stays_scaled(served):
+    """A list is one value: who changed an item of it holds the whole list."""
+    tier = {"name": "t", "kind": "aws", "scaleOut": "elastic", "candidateInstanceTypes": []}
+    shape = {"instanceType": "m5", "totalCapacity": 2, "totalCores": 2}
+
+    def pool(most: int, **more):
+        tiers = [{**tier, "candidateInstanceTypes": [shape], "maxNodes": most}]
+        return a_document("pool", "scaled", {"tiers": tiers, **more})
+
+    assert served.apply(pool(2)).status_code == 200
+    operations = [{"op": "replace", "path": "/spec/tiers/0/maxNodes", "value": 5}]
+    served.patch("pools/scaled", operations, media="json-patch+json", fieldManager="autoscaler")
+    for document in (pool(2), pool(2, maxRestartsPerHour=9)):
+        (item,) = served.apply(document).json()["items"]
+        assert (item["object"]["spec"]["tiers"][0]["maxNodes"], item["kept"][0]["manager"]) == (5, "autoscaler")
+    (item,) = served.apply(pool(3)).json()["items"]
+    assert item["object"]["spec"]["tiers"][0]["maxNodes"] == 3
+
+
+def test_what_another_manager_set_first_is_a_conflict_unless_forced(served):
+    served.apply(a_document(), fieldManager="first")
     served.patch("namespaces/default/bundles/ch-1", {"spec": {"priority": 7}}, fieldManager="ana")
     answer = served.apply(a_document(spec=a_bundle(priority=5)))
     status = refusal(answer, 409)

@@ -81,6 +81,16 @@ def test_an_equal_apply_is_unchanged_and_a_broken_bundle_gets_its_cure(api: Fake
     assert api.requests[0].body["project"] == "news"
 
 
+@pytest.mark.req("S6")
+def test_what_an_apply_leaves_to_others_is_told_with_who_set_it(api: FakeApi, rmctl: Rmctl, hello: str) -> None:
+    kept = [{"field": "spec.priority", "asked": 5, "standing": 7, "manager": "ana"}]
+    api.on("POST batch", an_outcome("unchanged", kept=kept))
+    api.on("POST plan", an_outcome("unchanged", kept=kept))
+    told = "bundle/hello: spec.priority stays 7, set by ana; the file says 5"
+    for words in (("apply", "-f", hello), ("apply", "-f", hello, "--dry-run"), ("plan", "-f", hello)):
+        assert told in rmctl(*words).err.splitlines()
+
+
 @pytest.mark.req("B49")
 def test_the_fields_that_the_server_refuses_get_their_place_in_the_file(api: FakeApi, rmctl: Rmctl, hello: str) -> None:
     one_of = '"restrat" is not one of preferSpare, avoidSpare, drop'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -251,6 +252,29 @@ def test_a_diff_shows_what_would_change_and_ends_with_1(api: FakeApi, rmctl: Rmc
         "+  priority: 2",
     ]
     assert api.sent("POST", "batch")[0].body["dryRun"] is True
+
+
+# get -w
+
+
+@pytest.mark.parametrize("form", ["", "wide", "name"])
+def test_a_watch_prints_a_table_and_then_what_changes(api: FakeApi, rmctl: Rmctl, golden: Golden, form: str) -> None:
+    """Columns are as wide as the first table needs; what only grew older is no news."""
+    first = [a_node("node-with-a-name-that-is-rather-long", 1, 2), a_node("node-b", 1, 1)]
+    moved = a_node("node-b", 2, 2)
+    end = {"type": "ERROR", "object": {"code": 403, "reason": "Forbidden", "message": "the test is over"}}
+
+    def reply(request: Request) -> Answer:
+        if "watch" not in request.query:
+            return Answer({"metadata": {"resourceVersion": "7"}, "items": first})
+        lines = [("MODIFIED", first[1]), ("MODIFIED", moved), ("DELETED", moved)]
+        return Answer(lines=(*({"type": type_, "object": document} for type_, document in lines), end))
+
+    api.on("GET nodes", reply)
+    api.lists("pools", a_pool())
+    ran = rmctl("get", "nodes", "-w", *(["-o", form] if form else []))
+    assert (ran.code, ran.err.splitlines()[-1]) == (3, "rmctl: error: (Forbidden) the test is over")
+    golden(f"cli/watch-nodes{'-' * bool(form)}{form}.txt", re.sub(r"  \d+[smhd]  ", "  AGE  ", ran.out))
 
 
 # what needs no server

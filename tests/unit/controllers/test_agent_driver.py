@@ -94,6 +94,26 @@ def connected(answer: Any = None) -> tuple[Connections, Stream]:
     return connections, stream
 
 
+@pytest.mark.req("T38")
+@pytest.mark.parametrize("effect", [START, STOP], ids=["start", "stop"])
+def test_each_kind_is_safe_by_a_token_that_is_the_effects_own(effect: EffectRecord):
+    """The same for every try, another one for every other effect; its request cannot change, as the ledger sees to."""
+    connections, stream = connected(Applied("done"))
+    driver = AgentDriver(connections)
+    for tried in (effect, replace(effect, attempts=2), replace(effect, key="start/1/2")):
+        driver.apply(tried)
+    first, again, other = (command.effect for command in stream.sent)
+    assert (driver.safe[effect.kind], first, again) == ("token", effect.id, effect.id)
+    assert other != first
+
+
+@pytest.mark.req("T38")
+def test_a_driver_says_of_every_kind_it_knows_how_it_is_safe():
+    unknown = AgentDriver(Connections()).apply(replace(START, kind="RunInstances"))
+    assert (set(AgentDriver.safe), AgentDriver.creates - set(AgentDriver.safe)) == ({"StartJob", "StopJob"}, set())
+    assert unknown == Rejected("agents know no effect RunInstances", "UNSUPPORTED")
+
+
 @pytest.mark.parametrize(
     ("answer", "applied"),
     [

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import structlog
 
 from controllers.runtime.controller import Reader
 from controllers.runtime.decision import Apply, Decision, Delete, Facts, Release, Reserve, Room
@@ -140,6 +141,7 @@ def test_ten_wakes_are_one_pass(world) -> None:
     assert (len(world.controller.seen), row(world)) == (1, None)
 
 
+@pytest.mark.req("T52")
 def test_everything_a_pass_decides_is_one_commit(world) -> None:
     world.store.write(lambda tx: ledger.set_room(tx, "n", "local", {"vcpu": (1000, 1000)}))
     uid = pool(world).uid
@@ -205,8 +207,10 @@ def test_a_wake_during_a_pass_is_not_lost(world) -> None:
     assert row(world).available_at == 1000.0
 
 
-@pytest.mark.req("T19")
+@pytest.mark.req("T19", "T37")
 def test_a_pass_whose_claim_ran_out_writes_nothing(world) -> None:
+    """It can put down no new effect either."""
+
     def expire() -> None:
         world.clock.time += 120.0
 
@@ -361,6 +365,38 @@ def test_what_apply_says_or_raises_is_stored(world, answer, state, words) -> Non
     assert (effect(world).state, effect(world).error) == (state, words)
 
 
+@pytest.mark.req("T37")
+def test_an_effect_that_ends_after_its_claim_was_lost_is_looked_for_by_the_next_owner(world) -> None:
+    world.controller.decision = lambda _r, _f: Decision(READY, effects=(START,))
+    run(world)
+    (late,) = world.store.write(lambda tx: effects.claim(tx, "agents", limit=1, token=world.clock.token))
+    world.clock.time += effects.LEASE_SECONDS
+    world.workers.run(late)
+    assert (effect(world).state, effect(world).external_ref) == ("pending", None)
+    world.driver.observed = Applied("i-1")
+    attempt(world)
+    assert (world.driver.calls, effect(world).state, effect(world).external_ref) == (
+        ["apply", "observe"],
+        "applied",
+        "i-1",
+    )
+
+
+@pytest.mark.req("T39")
+def test_independent_effects_of_one_decision_have_a_record_each(world) -> None:
+    """Of a built-in controller; they are claimed, tried and answered apart."""
+    other = Effect("StartJob", "start/1/2", "agents", {"x": 2}, target="m")
+    world.controller.decision = lambda _r, _f: Decision(READY, effects=(START, other))
+    run(world)
+    first, second = world.store.write(lambda tx: effects.claim(tx, "agents", limit=2, token=world.clock.token))
+    world.workers.run(first)
+    world.driver.applied = Deferred("throttled", 9.0)
+    world.workers.run(second)
+    with world.store.read() as tx:
+        told = {record.key: (record.state, record.attempts) for record in effects.of(tx, pool(world).uid)}
+    assert told == {"start/1/1": ("applied", 1), "start/1/2": ("pending", 1)}
+
+
 @pytest.mark.req("T33", "T36", "CF4")
 def test_a_final_effect_is_returned_and_nothing_is_called(world) -> None:
     world.controller.decision = lambda _r, _f: Decision(READY, effects=(START,))
@@ -396,3 +432,41 @@ def test_a_dispatcher_runs_what_is_due_and_stops(world) -> None:
     world.passes.stop()
     with world.store.read() as tx:
         assert {p.status.observed_generation for p in resources.list_all(tx, "pool")} == {1}
+
+
+@pytest.mark.req("T55")
+def test_every_pass_leaves_one_line_that_tells_what_became_of_it(world) -> None:
+    """Settled, put off with its reason, run again after a conflict, failed, and a key whose resource is gone."""
+
+    def fail(_resource, _facts):
+        raise RuntimeError("broken")
+
+    waits = PoolStatus(conditions=(condition("Ready", False, "NoNodes"),))
+    change = lambda: world.store.write(lambda tx: resources.replace(tx, pool(world), labels={"a": str(pool(world))}))
+    steps = [
+        (lambda _r, _f: Decision(READY), lambda: None),
+        (lambda _r, _f: Decision(waits, requeue_after=30.0), lambda: None),
+        (lambda _r, _f: Decision(READY), change),
+        (fail, lambda: None),
+    ]
+    with structlog.testing.capture_logs() as lines:
+        for world.controller.decision, world.controller.during in steps:
+            world.store.write(lambda tx: queue.enqueue(tx, POOL))
+            run(world)
+            world.clock.time += 100.0
+        world.store.write(lambda tx: resources.strip(tx, pool(world)))
+        world.store.write(lambda tx: queue.enqueue(tx, POOL))
+        run(world)
+    told = [line for line in lines if line["event"] == "pass"]
+    common = [{line.pop("kind"), line.pop("project"), line.pop("name"), line.pop("log_level")} for line in told]
+    assert (common, len({line.pop("pass_id") for line in told})) == ([{"pool", "", "local", "info"}] * 5, 5)
+    assert all(line.pop("seconds") >= 0.0 for line in told)
+    conflict = told[2].pop("reason")
+    assert "changed since you read it" in conflict
+    assert told == [
+        {"event": "pass", "outcome": "settled", "generation": 1},
+        {"event": "pass", "outcome": "requeued", "generation": 1, "requeue_after": 30.0, "reason": "NoNodes"},
+        {"event": "pass", "outcome": "conflict", "generation": 1},
+        {"event": "pass", "outcome": "failed", "generation": 1, "reason": "RuntimeError"},
+        {"event": "pass", "outcome": "gone"},
+    ]

@@ -225,3 +225,26 @@ def test_the_oldest_due_key_is_served_first(store: Store, clock: Clocked) -> Non
     for name, at in (("c", 900.0), ("a", 950.0), ("b", 800.0), ("later", 2000.0)):
         enqueue(store, Ref("pool", name), at)
     assert [held.ref.name for held in claim(store, clock, limit=10)] == ["b", "c", "a"]
+
+
+@pytest.mark.req("T21")
+def test_the_four_steps_of_a_lost_wake(store: Store, clock: Clocked) -> None:
+    """Woken, claimed, woken again, settled: the second wake is due though the pass that settles never saw it."""
+    enqueue(store)
+    (held,) = claim(store, clock)
+    enqueue(store)
+    store.write(lambda tx: queue.settle(tx, held))
+    assert (row(store).available_at, row(store).token_hash) == (clock.time, None)
+    (again,) = claim(store, clock)
+    store.write(lambda tx: queue.settle(tx, again))
+    assert row(store) is None
+
+
+@pytest.mark.req("T25")
+def test_an_event_before_a_lease_ran_out_is_not_put_off_by_the_backoff(store: Store, clock: Clocked) -> None:
+    enqueue(store)
+    (held,) = claim(store, clock)
+    enqueue(store)
+    clock.time = held.expires_at
+    claim(store, clock)
+    assert (row(store).errors, row(store).available_at) == (1, clock.time + queue.FAILING_SECONDS)

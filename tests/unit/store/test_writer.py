@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 
 import pytest
@@ -125,3 +126,110 @@ def test_listeners_hear_of_committed_work_only_and_before_the_caller_goes_on(sto
     with pytest.raises(RuntimeError):
         store.write(failing)
     assert heard == [Woken(None, 1.0)]
+
+
+def test_who_finds_nobody_writing_writes_on_its_own(store: Store) -> None:
+    seen = store.write(lambda _tx: threading.current_thread())
+    assert seen is threading.current_thread()
+
+
+def test_writes_handed_in_together_stand_and_fall_each_for_itself(store: Store) -> None:
+    def refused(_tx):
+        raise RuntimeError("no")
+
+    before = store.writer.commits
+    first, second, third = store.write_all([put("a"), refused, put("c")])
+    assert (first.result, str(second.error), third.result) == (1, "no", 1)
+    assert (names(store), store.writer.commits - before) == ({"a", "c"}, 1)
+
+
+def test_handing_in_nothing_waits_for_nobody(store: Store) -> None:
+    hold, held = threading.Event(), threading.Event()
+
+    def block(_tx):
+        held.set()
+        hold.wait()
+
+    blocker = threading.Thread(target=store.write, args=(block,))
+    blocker.start()
+    held.wait()
+    assert store.write_all(()) == []
+    hold.set()
+    blocker.join()
+
+
+class Rides:
+    """A rider that puts a name beside every write that says so."""
+
+    def __init__(self, name: str, error: Exception | None = None) -> None:
+        self.name = name
+        self.error = error
+        self.told: list[object] = []
+
+    def wants(self, notes):
+        return bool(notes)
+
+    def ride(self, tx):
+        put(self.name)(tx)
+        if self.error is not None:
+            raise self.error
+        return self.name
+
+    def arrived(self, result):
+        self.told.append(result)
+
+
+def noted(name: str):
+    def fn(tx):
+        tx.note(Woken(None, 1.0))
+        return put(name)(tx)
+
+    return fn
+
+
+def test_a_rider_shares_the_commit_of_the_write_that_it_was_waiting_for(store: Store) -> None:
+    rider = Rides("r")
+    store.ride(rider)
+    before = store.writer.commits
+    store.write(put("a"))
+    alone = list(rider.told)
+    store.write(noted("b"))
+    assert (alone, rider.told, names(store), store.writer.commits - before) == ([], ["r"], {"a", "b", "r"}, 2)
+
+
+def test_a_rider_that_fails_takes_nobody_with_it(store: Store) -> None:
+    rider = Rides("r", RuntimeError("no"))
+    store.ride(rider)
+    assert store.write(noted("a")) == 1
+    assert (rider.told, names(store)) == ([], {"a"})
+
+
+def test_a_rider_does_not_ride_with_a_write_that_failed(store: Store) -> None:
+    rider = Rides("r")
+    store.ride(rider)
+
+    def failing(tx):
+        noted("a")(tx)
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        store.write(failing)
+    assert (rider.told, names(store)) == ([], set())
+
+
+def test_a_listener_that_fails_does_not_bring_a_stored_write_back(store: Store) -> None:
+    """Its error is a fault of the program; the write stands, and stands once."""
+
+    def broken(_notes):
+        raise sqlite3.OperationalError("no such table")
+
+    store.subscribe(broken)
+    runs: list[str] = []
+
+    def counted(tx):
+        runs.append("a")
+        return noted("a")(tx)
+
+    with pytest.raises(sqlite3.OperationalError):
+        store.write(counted)
+    assert (names(store), runs) == ({"a"}, ["a"])

@@ -1,0 +1,70 @@
+"""Gains of room: what wakes the jobs of a pool that wait, and what does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from controllers.runtime.fleet import Fleet
+from resources.allocation import Allocation
+from resources.job import JobStatus
+from resources.pool import PoolStatus
+from resources.reference import Ref
+from store import ledger, resources
+from store.store import Store
+from tests.builders import POOL, a_job_entry, a_pool
+from tests.clocked import Clocked
+
+JOB = Ref("job", "b.primary.web", "default")
+HELD = Allocation("a", "u", Ref("job", "b.primary.other", "default"), "i", "local", "n", 1000)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store.open(tmp_path, Clocked())
+    opened.write(lambda tx: resources.create(tx, POOL, a_pool()))
+    opened.write(lambda tx: ledger.set_room(tx, "n", "local", {"vcpu": (1000, 1000)}))
+    opened.write(lambda tx: ledger.reserve(tx, HELD))
+    yield opened
+    opened.close()
+
+
+def a_fleet(store: Store) -> Fleet:
+    fleet = Fleet(store)
+    fleet.hydrate()
+    return fleet
+
+
+def a_waiting_job(tx):
+    return resources.create(tx, JOB, {"pool": "local", "bundle": "b", "role": "primary", "index": 0, **a_job_entry()})
+
+
+def test_room_given_back_in_the_commit_that_lets_a_job_wait_is_a_gain_for_it(store: Store) -> None:
+    """The job decided on the room before, so whichever of the two writes comes first it must be woken."""
+    fleet = a_fleet(store)
+
+    def both(tx):
+        ledger.release(tx, "a")
+        resources.replace_status(tx, a_waiting_job(tx), JobStatus(phase="pending"))
+
+    store.write(both)
+    assert fleet.gained == {"local"}
+
+
+def test_room_that_nobody_waits_for_wakes_nobody(store: Store) -> None:
+    fleet = a_fleet(store)
+    before = fleet.capacity_revision("local")
+    store.write(lambda tx: ledger.release(tx, "a"))
+    assert (fleet.gained, fleet.capacity_revision("local") - before) == (set(), 1)
+
+
+def test_the_gauges_of_a_pool_are_no_gain_of_room(store: Store) -> None:
+    fleet = a_fleet(store)
+    before = fleet.capacity_revision("local")
+    store.write(lambda tx: resources.replace_status(tx, resources.get(tx, POOL), PoolStatus(node_count=3)))
+    gauges = fleet.capacity_revision("local")
+    wider = a_pool(maxRestartsPerHour=1)
+    store.write(lambda tx: resources.replace(tx, resources.get(tx, POOL), document=wider))
+    assert (gauges - before, fleet.capacity_revision("local") - gauges) == (0, 1)
