@@ -187,11 +187,18 @@ def _whole_truth(tx: Tx, hello: Hello, gone: str) -> tuple[str, ...]:
 
 
 def _theirs(tx: Tx, node: str, uid: str, instance: str) -> bool:
-    """Whether this node may speak of this instance: it is known to run there, or room is claimed for it there."""
+    """Whether this node may speak of this instance: it is known to run there, or room is claimed for it there.
+
+    Or it was ordered there, and its job gave the room back before anybody heard of it.
+    """
     known = next((i for i in nodes.list_instances(tx, uid=uid) if i.id == instance), None)
     if known is not None:
         return known.node == node
-    return any(allocation.node == node for allocation in ledger.list_allocations(tx, uid=uid))
+    if any(allocation.node == node for allocation in ledger.list_allocations(tx, uid=uid)):
+        return True
+    return resources.by_uid(tx, uid) is not None and any(
+        effect.target == node and effect.request.get("instance") == instance for effect in effects.of(tx, uid)
+    )
 
 
 def _wanted(tx: Tx, instance: Instance) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-
 if TYPE_CHECKING:
     from tests.simulation.scheduler import SimTask
     from tests.simulation.world import World
@@ -123,8 +122,8 @@ class Faults:
         self._world.disk.fill(full=False)
 
     def _stall(self, task: SimTask) -> float:
-        """A writer that falls behind takes the whole server along; doors and calls stand in one event loop, where nobody
-        overtakes: neither does so by itself.
+        """A writer that falls behind takes the whole server along, and doors and calls stand in one event loop, where
+        nobody overtakes: neither does so by itself.
         """
         server = self._world.server
         if self._world.healing or server is None:

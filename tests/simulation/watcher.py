@@ -40,6 +40,9 @@ class Watcher:
         self._phases: dict[str, str] = {}
         self._turned_at: dict[str, float] = {}
         self._reserved_at: dict[str, float] = {}
+        self._said: dict[str, frozenset[str]] = {}
+        """By instance: the nodes of which a person said that they are gone for good, when it was decided on."""
+        self._given_up: set[str] = set()
         self._since: dict[tuple[str, str], float] = {}
 
     # from the store
@@ -78,6 +81,7 @@ class Watcher:
                     self._world.fail(f"{resource.ref} counts {text}")
             case Node():
                 phase, before = resource.status.phase, self._phases.get(resource.name)
+                (self._given_up.add if resource.status.given_up else self._given_up.discard)(resource.name)
                 if phase == "lost" and before != "lost":
                     self._lost(resource)
                 if phase != before:
@@ -109,6 +113,7 @@ class Watcher:
     def _reserved(self, allocation: Allocation) -> None:
         self.allocations[allocation.id] = allocation
         self._reserved_at[allocation.instance] = self._world.scheduler.monotonic
+        self._said[allocation.instance] = frozenset(self._given_up)
         ports = [p for a in self.allocations.values() if a.node == allocation.node for p in a.ports]
         if len(set(ports)) < len(ports):
             self._world.fail(f"a port of {allocation.node} is claimed twice")
@@ -144,14 +149,10 @@ class Watcher:
     def _second(self, agent: SimAgent, command: StartJob, node: SimAgent, other: Process) -> None:
         if other.facts.id == command.instance:
             self._world.fail(f"{command.instance} lives on {node.name} and starts on {agent.name}")
-        job = self.jobs.get(command.job_uid)
-        now = command.spec.on_disconnect if job is None else job.spec.on_disconnect
-        rules = {other.command.spec.on_disconnect, now}
+        rule = command.spec.on_disconnect
         where = f"{other.facts.id} lives on {node.name}, and {command.instance} starts on {agent.name}"
-        if "stop" in rules:
-            self._world.fail(f"a job that is to stop runs twice: {where}")
-        if rules == {"hold"} and node.name not in self._world.client.given_up:
-            self._world.fail(f"a job that is held runs twice: {where}")
+        if node.name not in self._said.get(command.instance, ()) and (rule != "replace" or other.fenced):
+            self._world.fail(f"a job that is to {'stop' if rule == 'replace' else rule} runs twice: {where}")
         decided = self._reserved_at.get(command.instance, 0.0)
         if node.connected_at is not None and node.connected_at < decided - 1 and self._world.calm() > BACK_SECONDS:
             self._world.fail(f"nothing is cut off: {where}")
