@@ -145,5 +145,27 @@ PROFILES = {
             pauses=(0.0, 1.0),
         ),
         Profile("full", Rates(full=4, kills=1, cuts=1), Rates(full=1)),
+        Profile(
+            "slow",
+            Rates(slow=0.7, torn=0.1, agent_kills=1),
+            Rates(slow=0.4),
+            operations={"apply": 5.0, "again": 3.0, "restart": 1.0},
+            disconnect=("replace", "stop", "hold"),
+            bundles=2,
+            changes=16,
+            pauses=(0.5, 3.0, 10.0, 30.0),
+            crashers=0.0,
+        ),
+        Profile(
+            "fickle",
+            Rates(cuts=5, crashes=3),
+            Rates(cuts=3),
+            operations={"apply": 6.0, "restart": 1.0},
+            bundles=2,
+            changes=16,
+            pauses=(3.0, 10.0, 30.0),
+            crashers=0.05,
+            copies=0.0,
+        ),
     )
 }

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from controllers.providers.agent_commands import Command, StartJob
+from controllers.run_fingerprint import run_fingerprint
+from controllers.runtime.failing import REASON
+from resources import conditions
 from resources.allocation import Allocation
 from resources.job import Job
 from resources.node import Node
@@ -75,6 +78,7 @@ class Watcher:
         match resource:
             case Job():
                 self.jobs[resource.uid] = resource
+                self._speaks_of_its_spec(resource)
                 made = resource.status.restarts
                 if made.failed + made.lost > self.causes[resource.uid]:
                     text = f"{made.failed} failures and {made.lost} losses, had {self.causes[resource.uid]}"
@@ -89,6 +93,14 @@ class Watcher:
                 self._phases[resource.name] = phase
             case _:
                 pass
+
+    def _speaks_of_its_spec(self, job: Job) -> None:
+        """Who says that this generation was looked at has looked at it, unless the look failed."""
+        ready = conditions.find(job.status.conditions, "Ready")
+        if job.status.observed_generation != job.generation or job.deleting or ready is None or ready.reason == REASON:
+            return
+        if job.status.run_fingerprint != run_fingerprint(job.spec):
+            self._world.fail(f"{job.ref} says that generation {job.generation} was looked at, and speaks of another")
 
     def _lost(self, node: Node) -> None:
         """Only after its whole time, by this server's count, and not while most of the others are silent as well."""
