@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tests.simulation.server import SimServer
     from tests.simulation.world import World
 
+VAIN_SECONDS = 7.0
+"""Who is to wake a job may be left standing for a few seconds, as threads are."""
 BY_KIND = {controller.kind: controller for controller in CONTROLLERS}
 QUIET = frozenset({"Running", "Completed", "Dormant", "NoFit", "Dropped", "Broken"})
 """Reasons of a job's Ready that may stay for good."""
@@ -32,8 +34,8 @@ Some = Resource[Any, Any]
 class Ending:
     def __init__(self, world: World) -> None:
         self._world = world
-        self._vain: dict[str, float] = {}
-        """Jobs that sleep though they could move, by the instant at which they will look: none may be seen twice."""
+        self._vain: dict[tuple[str, float], float] = {}
+        """Since when jobs, with the instant at which they will look again, have slept though they could move."""
 
     def problems(self) -> list[str]:
         """Why the world is not settled; empty once it is."""
@@ -65,7 +67,7 @@ class Ending:
         if server is None or server.manager is None or not asleep:
             self._vain = {}
             return
-        seen = {}
+        seen, now = {}, self._world.scheduler.monotonic
         with self._world.quiet() as tx:
             for job in asleep:
                 stored = resources.find(tx, job.ref)
@@ -73,8 +75,8 @@ class Ending:
                 if stored is None or row is None or row.expires_at is not None or row.available_at < tx.now + 3:
                     continue
                 if _reason(stored) == "NoFit" and _moves(tx, stored, self._decision(tx, server, stored)):
-                    seen[job.uid] = row.available_at
-                    if self._vain.get(job.uid) == row.available_at:
+                    since = seen[job.uid, row.available_at] = self._vain.get((job.uid, row.available_at), now)
+                    if now - since > VAIN_SECONDS:
                         left = row.available_at - tx.now
                         self._world.fail(f"{job.ref} sleeps another {left:.0f} s though there is room for it")
         self._vain = seen
