@@ -160,7 +160,7 @@ PROFILES = {
             "fickle",
             Rates(cuts=5, crashes=3),
             Rates(cuts=3),
-            operations={"apply": 6.0, "restart": 1.0},
+            operations={"apply": 6.0, "restart": 1.0, "patience": 1.0},
             bundles=2,
             changes=16,
             pauses=(3.0, 10.0, 30.0),

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 PROJECT = "default"
 TEMPLATES = ("encode", "mux")
 ANSWER_SECONDS = 30.0
+PATIENCES = ((15, 60), (12, 45), (8, 30))
+"""After how many seconds a node is silent, and lost."""
 
 
 class Client:
@@ -202,6 +204,18 @@ class Client:
                     resources.replace(tx, found, annotations=said)
 
             self._write(give_up)
+
+    def _patience(self) -> None:
+        """Another word on when a node is silent, and when it is lost."""
+        ref, limits = Ref("pool", "local"), self._random.choice(PATIENCES)
+
+        def change(tx: Tx) -> None:
+            pool = resources.get(tx, ref)
+            disconnect = {"silentSeconds": limits[0], "lostSeconds": limits[1]}
+            resources.replace(tx, pool, document={**pool.document, "disconnect": disconnect})
+
+        self._world.lost_seconds = min(self._world.lost_seconds, limits[1])
+        self._write(change)
 
     def _template(self, name: str | None = None) -> None:
         ref = Ref("template", name or self._random.choice(TEMPLATES), PROJECT)
