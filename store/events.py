@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,13 +66,58 @@ _surplus = prepared(
 
 def add(tx: Tx, ref: Ref, uid: str, event: Event) -> None:
     """Raises TooLarge for a payload over 64 KiB."""
+    found = tx.execute(_same, {"u": uid, "t": event.type, "s": event.severity, "m": event.message}).first()
+    if found is None:
+        add_new(tx, ref, uid, event)
+    else:
+        _count_up(tx, found, ref, event)
+    _trim(tx, uid, event.severity)
+
+
+def add_new(tx: Tx, ref: Ref, uid: str, event: Event) -> None:
+    """One that no equal one can precede. What is too many by then goes with the next `add`."""
+    payload = _bounded(event)
+    revision = _append(tx, "ADDED", ref, uid, event, count=1, first=tx.now)
+    tx.write(
+        _insert,
+        {
+            "uid": uid,
+            "kind": ref.kind,
+            "project": ref.project,
+            "name": ref.name,
+            "type": event.type,
+            "severity": event.severity,
+            "message": event.message,
+            "payload": payload,
+            "count": 1,
+            "first_at": tx.now,
+            "last_at": tx.now,
+            "revision": revision,
+        },
+    )
+    tx.note(Evented(ref, event.type))
+
+
+def _count_up(tx: Tx, found: Row[Any], ref: Ref, event: Event) -> None:
+    payload = _bounded(event)
+    count = found._mapping["count"] + 1
+    revision = _append(tx, "MODIFIED", ref, found.uid, event, count=count, first=found.first_at)
+    tx.write(_again, {"b_id": found.id, "payload": payload, "count": count, "last_at": tx.now, "revision": revision})
+    tx.note(Evented(ref, event.type))
+
+
+def _bounded(event: Event) -> str:
     payload = canonical(dict(event.payload))
     size = len(payload.encode())
     if size > MAX_PAYLOAD:
         raise TooLarge("event payload", size, MAX_PAYLOAD)
-    found = tx.execute(_same, {"u": uid, "t": event.type, "s": event.severity, "m": event.message}).first()
-    count, first = (1, tx.now) if found is None else (found._mapping["count"] + 1, found.first_at)
-    shown_event: Document = {
+    return payload
+
+
+def _append(
+    tx: Tx, type_: changes.ChangeType, ref: Ref, uid: str, event: Event, *, count: int, first: float
+) -> int:
+    document: Document = {
         "type": event.type,
         "severity": event.severity,
         "message": event.message,
@@ -83,23 +129,16 @@ def add(tx: Tx, ref: Ref, uid: str, event: Event) -> None:
         "firstAt": rfc3339(first),
         "lastAt": rfc3339(tx.now),
     }
-    revision = changes.append(
-        tx, "ADDED" if found is None else "MODIFIED", Ref("event", ref.name, ref.project), uid, shown_event
-    )
-    values = {"payload": payload, "count": count, "last_at": tx.now, "revision": revision}
-    if found is not None:
-        tx.write(_again, {"b_id": found.id, **values})
-    else:
-        names = {"uid": uid, "kind": ref.kind, "project": ref.project, "name": ref.name}
-        kind = {"type": event.type, "severity": event.severity, "message": event.message, "first_at": first}
-        tx.write(_insert, {**names, **kind, **values})
-        _trim(tx, uid, event.severity)
-    tx.note(Evented(ref, event.type))
+    return changes.append(tx, type_, Ref("event", ref.name, ref.project), uid, document)
 
 
-def list_for(tx: Tx, ref: Ref | None = None, *, uid: str | None = None, limit: int = 100) -> tuple[EventRecord, ...]:
-    """Newest first; of one resource by name or by uid, or of all. `limit` from 1 to 10,000."""
+def list_for(
+    tx: Tx, ref: Ref | None = None, *, uid: str | None = None, limit: int = 100, without: Collection[str] = ()
+) -> tuple[EventRecord, ...]:
+    """Newest first; of one resource by name or by uid, or of all; some types left out. `limit` from 1 to 10,000."""
     statement = _newest.limit(limit)
+    if without:
+        statement = statement.where(table.c.type.not_in(without))
     if ref is not None:
         statement = statement.where(table.c.kind == ref.kind, table.c.project == ref.project, table.c.name == ref.name)
     if uid is not None:

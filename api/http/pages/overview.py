@@ -12,6 +12,7 @@ from api.http.pages.links import address
 from api.http.records import event_document
 from api.http.summary import NO_TIERS, Tiers, condition, counted, fixed_tiers, line, moment
 from resources.canonical import Document
+from resources.event import CHRONICLE
 from resources.names import shown
 from resources.reference import Ref
 from resources.registry import KINDS
@@ -128,7 +129,7 @@ def room(node: Document) -> Room | None:
 def happened(tx: Tx, ref: Ref | None, limit: int, uid: str | None = None) -> tuple[Happened, ...]:
     """Newest first."""
     found = []
-    for record in events.list_for(tx, ref, uid=uid, limit=limit):
+    for record in events.list_for(tx, ref, uid=uid, limit=limit, without=CHRONICLE):
         told = event_document(record)
         times = f" (×{told['count']})" if told["count"] > 1 else ""
         href = address(told["kind"], told["name"], told["project"])

@@ -10,7 +10,7 @@ import pytest
 
 from controllers.runtime.upkeep import DAY_SECONDS, Retention, Upkeep
 from resources.effect import Applied, Effect
-from resources.event import Event
+from resources.event import CHRONICLE, Event
 from resources.reference import Ref
 from store import changes, credentials, effects, events, resources, retention
 from store.store import Store
@@ -58,7 +58,7 @@ def effect_keys(kept: Kept) -> list[str]:
 
 def messages(kept: Kept) -> list[str]:
     with kept.store.read() as tx:
-        return sorted(record.message for record in events.list_for(tx, limit=100))
+        return sorted(record.message for record in events.list_for(tx, limit=100, without=CHRONICLE))
 
 
 def test_effects_go_when_they_are_over_and_old_but_the_newest_of_an_owner_that_stands(kept: Kept) -> None:

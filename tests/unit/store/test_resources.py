@@ -9,9 +9,10 @@ import pytest
 from resources import conditions
 from resources.conditions import condition
 from resources.effect import Effect
+from resources.event import CHRONICLE, Event
 from resources.pool import PoolStatus
 from resources.reference import Ref
-from store import changes, effects, queue, resources
+from store import applied, changes, effects, events, ledger, queue, resources
 from store.errors import BeingDeleted, Conflict, Corrupt, NotFound, ReadOnly, TooLarge
 from store.store import Store
 from store.tables import resources as table
@@ -110,12 +111,16 @@ def test_an_identical_status_is_not_written(store: Store) -> None:
 
 
 @pytest.mark.req("T6")
-def test_claims_do_not_move_the_version(store: Store, clock: Clocked) -> None:
+def test_claims_leases_and_events_do_not_move_the_version(store: Store, clock: Clocked) -> None:
     made = create(store)
+    before = head(store)
     claim = store.write(lambda tx: queue.claim(tx, limit=1, token=clock.token, backoff=float))[0]
     store.write(lambda tx: queue.renew(tx, claim))
     store.write(lambda tx: queue.settle(tx, claim))
-    assert read(store).resource_version == made.resource_version == head(store)
+    assert head(store) == before
+    store.write(lambda tx: events.add(tx, POOL, made.uid, Event("PlacementFailed", "told")))
+    assert read(store) == made
+    store.write(lambda tx: resources.replace_status(tx, made, PoolStatus(node_count=1)))
 
 
 @pytest.mark.req("T6")
@@ -147,9 +152,10 @@ def test_a_transition_time_moves_only_with_the_status(store: Store, clock: Clock
 def test_a_condition_named_twice_or_without_a_reason_is_an_error(store: Store) -> None:
     made = create(store)
     twice = PoolStatus(conditions=(condition("Ready", True, "A"), condition("Ready", False, "B")))
-    nameless = PoolStatus(conditions=(condition("Ready", True, ""),))
-    for status in (twice, nameless):
-        with pytest.raises(ValueError, match="condition Ready"):
+    reasonless = PoolStatus(conditions=(condition("Ready", True, ""),))
+    nameless = PoolStatus(conditions=(condition("", True, "A"),))
+    for status, named in ((twice, "Ready"), (reasonless, "Ready"), (nameless, "no type")):
+        with pytest.raises(ValueError, match=rf"condition \(?{named}\)?: "):
             store.write(lambda tx, status=status: resources.replace_status(tx, made, status))
     assert read(store) == made
 
@@ -159,8 +165,9 @@ def test_finalizers_hold_a_deletion(store: Store, clock: Clocked) -> None:
     made = create(store, finalizers=("example/cleanup",))
     asked = store.write(lambda tx: resources.request_deletion(tx, made))
     clock.time += 5
+    before = head(store), queued(store)
     again = store.write(lambda tx: resources.request_deletion(tx, read(store)))
-    assert (asked.deletion_timestamp, again.deletion_timestamp) == (1000.0, 1000.0)
+    assert (asked.deletion_timestamp, again, head(store), queued(store)) == (1000.0, asked, *before)
     freed = store.write(lambda tx: resources.replace_status(tx, again, again.status, finalizers=()))
     assert store.write(lambda tx: resources.remove_if_free(tx, freed)) is True
     assert read(store) is None
@@ -190,6 +197,7 @@ def test_a_changed_spec_under_deletion_is_refused(store: Store) -> None:
     asked = store.write(lambda tx: resources.request_deletion(tx, made))
     with pytest.raises(BeingDeleted, match="is being deleted since"):
         store.write(lambda tx: resources.replace(tx, asked, document=a_pool(maxRestartsPerHour=1)))
+    assert read(store) == asked
 
 
 @pytest.mark.req("T15", "CR8")
