@@ -133,10 +133,21 @@ def _append(
 
 
 def list_for(
-    tx: Tx, ref: Ref | None = None, *, uid: str | None = None, limit: int = 100, without: Collection[str] = ()
+    tx: Tx,
+    ref: Ref | None = None,
+    *,
+    uid: str | None = None,
+    project: str | None = None,
+    limit: int = 100,
+    without: Collection[str] = (),
 ) -> tuple[EventRecord, ...]:
-    """Newest first; of one resource by name or by uid, or of all; some types left out. `limit` from 1 to 10,000."""
+    """Newest first; of one resource by name or by uid, of a project with all that is in none, or of all.
+
+    Some types may be left out. `limit` from 1 to 10,000.
+    """
     statement = _newest.limit(limit)
+    if project is not None:
+        statement = statement.where(table.c.project.in_((project, "")))
     if without:
         statement = statement.where(table.c.type.not_in(without))
     if ref is not None:

@@ -57,7 +57,7 @@ def _store(tx: Tx, resource: Resource[Any, Any], decision: Decision) -> Resource
     for event in decision.events:
         events.add(tx, resource.ref, resource.uid, event)
     finalizers = _finalizers(tx, resource, decision, opened=any(not effect.final for effect in wanted))
-    stored = resources.replace_status(tx, resource, decision.status, finalizers=finalizers)
+    stored = resources.replace_status(tx, resource, decision.status_of(resource), finalizers=finalizers)
     for ref in decision.wake:
         queue.enqueue(tx, ref)
     return stored

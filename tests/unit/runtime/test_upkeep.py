@@ -97,6 +97,26 @@ def test_events_go_that_are_old_and_were_followed_or_whose_resource_is_gone(kept
     assert messages(kept) == ["alone of its type", "second"]
 
 
+@pytest.mark.req("T13")
+def test_an_orphan_is_found_and_asked_to_go_as_any_other(kept: Kept) -> None:
+    """One that nothing holds goes at once, one that has to clean up gets its time; who has an owner stays."""
+    free, bound, owned = (Ref("template", name, "default") for name in ("free", "bound", "owned"))
+
+    def write(tx) -> None:
+        resources.create(tx, free, {}, owner="nobody")
+        resources.create(tx, bound, {}, owner="nobody", finalizers=("test/cleanup",))
+        resources.create(tx, owned, {}, owner=resources.get(tx, POOL).uid)
+
+    kept.store.write(write)
+    for _ in range(2):
+        kept.upkeep.sweep()
+    with kept.store.read() as tx:
+        left = [found and found.deleting for found in (resources.find(tx, ref) for ref in (free, bound, owned))]
+        told = [event.type for event in events.list_for(tx, bound)]
+    assert left == [None, True, False]
+    assert told == ["DeletionRequested", "Orphaned", "ResourceCreated"]
+
+
 def test_tokens_that_ran_out_long_ago_go(kept: Kept) -> None:
     kept.store.write(partial(credentials.issue_join, raw="old", node="n", ttl=60.0))
     kept.clock.time += LATER

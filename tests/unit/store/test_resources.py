@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace as with_
 
 import pytest
@@ -9,14 +10,14 @@ import pytest
 from resources import conditions
 from resources.conditions import condition
 from resources.effect import Effect
-from resources.event import CHRONICLE, Event
+from resources.event import Event
 from resources.pool import PoolStatus
 from resources.reference import Ref
-from store import applied, changes, effects, events, ledger, queue, resources
-from store.errors import BeingDeleted, Conflict, Corrupt, NotFound, ReadOnly, TooLarge
+from store import changes, effects, events, queue, resources
+from store.errors import BeingDeleted, ClaimLost, Conflict, Corrupt, NotFound, ReadOnly, TooLarge
 from store.store import Store
 from store.tables import resources as table
-from tests.builders import POOL, a_bundle, a_pool
+from tests.builders import POOL, a_bundle, a_job_entry, a_pool
 from tests.clocked import Clocked
 
 
@@ -72,6 +73,45 @@ def test_the_same_name_again_has_a_new_uid_and_inherits_nothing(store: Store) ->
     with store.read() as tx:
         assert effects.of(tx, second.uid) == ()
         assert [e.key for e in effects.of(tx, first.uid)] == ["start/1/1"]
+
+
+@pytest.mark.req("T2")
+def test_the_same_name_again_inherits_no_claim_no_failure_and_no_child(store: Store, clock: Clocked) -> None:
+    """A pass over the one that went ends with nothing, also if its claim has not run out."""
+    first = create(store, finalizers=("x",))
+    child = create(store, Ref("template", "t", "default"), owner=first.uid, finalizers=("x",))
+    held = [claim for claim in store.write(lambda tx: take(tx, clock)) if claim.ref == POOL]
+    store.write(lambda tx: queue.fail(tx, held[0], 0.0))
+    (held,) = store.write(lambda tx: take(tx, clock))
+    store.write(lambda tx: resources.strip(tx, child))
+    store.write(lambda tx: resources.strip(tx, read(store)))
+    second = create(store)
+    with store.read() as tx:
+        (row,) = queue.list_all(tx)
+        assert (row.errors, row.wakes, row.expires_at, resources.owned(tx, second.uid)) == (0, 1, None, ())
+    with pytest.raises(ClaimLost):
+        store.write(lambda tx: queue.settle(tx, held))
+    assert queued(store) == [("local", 1)]
+
+
+def take(tx, clock: Clocked):
+    return queue.claim(tx, limit=9, token=clock.token, backoff=float)
+
+
+@pytest.mark.req("CR4")
+@pytest.mark.parametrize("value", [math.nan, math.inf, {1, 2}, b"bytes", object()])
+def test_a_spec_that_is_no_json_is_refused_and_nothing_is_stored(store: Store, value: object) -> None:
+    ref = Ref("bundle", "b", "default")
+    made = create(store, ref)
+    before = head(store), queued(store)
+    bad = a_bundle(a_job_entry(parameters={"deep": [{"x": value}]}))
+    for write in (
+        lambda tx: resources.create(tx, Ref("bundle", "other", "default"), bad),
+        lambda tx: resources.replace(tx, made, document=bad),
+    ):
+        with pytest.raises(ValueError, match=r"\S"):
+            store.write(write)
+    assert (head(store), queued(store), read(store, ref)) == (*before, made)
 
 
 @pytest.mark.req("T3", "CR3")
@@ -171,6 +211,21 @@ def test_finalizers_hold_a_deletion(store: Store, clock: Clocked) -> None:
     freed = store.write(lambda tx: resources.replace_status(tx, again, again.status, finalizers=()))
     assert store.write(lambda tx: resources.remove_if_free(tx, freed)) is True
     assert read(store) is None
+
+
+@pytest.mark.req("T11")
+def test_no_finalizer_is_added_once_deletion_was_asked_for(store: Store) -> None:
+    made = create(store, finalizers=("a", "b"))
+    asked = store.write(lambda tx: resources.request_deletion(tx, made))
+    fewer = store.write(lambda tx: resources.replace_status(tx, asked, asked.status, finalizers=("late", "b")))
+    assert (fewer.finalizers, read(store).finalizers) == (("b",), ("b",))
+
+
+@pytest.mark.req("CR6")
+def test_a_finalizer_named_twice_is_one(store: Store) -> None:
+    made = create(store, finalizers=("b", "a", "b"))
+    more = store.write(lambda tx: resources.replace_status(tx, made, made.status, finalizers=("b", "a", "c", "a")))
+    assert (made.finalizers, more.finalizers, read(store).finalizers) == (("b", "a"), *[("b", "a", "c")] * 2)
 
 
 @pytest.mark.req("T11", "CR12")
