@@ -19,6 +19,8 @@ class Event:
     payload: Mapping[str, Any] = field(default_factory=dict)
 
 
+AUDIT = "AuditAppended"
+"""Who did what: kept whatever else happens to the resource."""
 CHRONICLE = ("ResourceCreated", "SpecChanged", "DeletionRequested", "ResourceDeleted", "EffectPending", "EffectApplied")
 """Types by which the store tells what every resource goes through; beside the resource and its effects they say nothing
 new."""

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Row, bindparam, delete, insert, select, update
 
 from resources.canonical import Document, canonical
-from resources.event import Event, Severity
+from resources.event import AUDIT, Event, Severity
 from resources.instants import rfc3339
 from resources.names import shown
 from resources.reference import Ref
@@ -24,7 +24,8 @@ from store.tx import Tx
 MAX_PAYLOAD = 64 * 1024
 KEEP_NORMAL = 50
 KEEP_WARNING = 100
-"""Rows kept of one resource, so that a flood of one severity does not push out the other."""
+KEEP_AUDIT = 1000
+"""Rows kept of one resource, so that a flood of one sort does not push out the others."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +56,15 @@ _same = prepared(
 _insert = prepared(insert(table))
 _again = prepared(update(table).where(table.c.id == bindparam("b_id")))
 _newest = select(table).order_by(table.c.last_at.desc(), table.c.id.desc())
-_surplus = prepared(
+_beyond = (
     select(table.c.id)
-    .where(table.c.uid == bindparam("u"), table.c.severity == bindparam("s"))
+    .where(table.c.uid == bindparam("u"))
     .order_by(table.c.last_at.desc(), table.c.id.desc())
     .limit(-1)
     .offset(bindparam("keep"))
 )
+_surplus = prepared(_beyond.where(table.c.severity == bindparam("s"), table.c.type != AUDIT))
+_surplus_audit = prepared(_beyond.where(table.c.type == AUDIT))
 
 
 def add(tx: Tx, ref: Ref, uid: str, event: Event) -> None:
@@ -71,7 +74,7 @@ def add(tx: Tx, ref: Ref, uid: str, event: Event) -> None:
         add_new(tx, ref, uid, event)
     else:
         _count_up(tx, found, ref, event)
-    _trim(tx, uid, event.severity)
+    _trim(tx, uid, event)
 
 
 def add_new(tx: Tx, ref: Ref, uid: str, event: Event) -> None:
@@ -114,9 +117,7 @@ def _bounded(event: Event) -> str:
     return payload
 
 
-def _append(
-    tx: Tx, type_: changes.ChangeType, ref: Ref, uid: str, event: Event, *, count: int, first: float
-) -> int:
+def _append(tx: Tx, type_: changes.ChangeType, ref: Ref, uid: str, event: Event, *, count: int, first: float) -> int:
     document: Document = {
         "type": event.type,
         "severity": event.severity,
@@ -157,9 +158,13 @@ def list_for(
     return tuple(map(_read, tx.execute(statement)))
 
 
-def _trim(tx: Tx, uid: str, severity: Severity) -> None:
-    keep = KEEP_WARNING if severity == "Warning" else KEEP_NORMAL
-    surplus = [row.id for row in tx.execute(_surplus, {"u": uid, "s": severity, "keep": keep})]
+def _trim(tx: Tx, uid: str, event: Event) -> None:
+    if event.type == AUDIT:
+        rows = tx.execute(_surplus_audit, {"u": uid, "keep": KEEP_AUDIT})
+    else:
+        keep = KEEP_WARNING if event.severity == "Warning" else KEEP_NORMAL
+        rows = tx.execute(_surplus, {"u": uid, "s": event.severity, "keep": keep})
+    surplus = [row.id for row in rows]
     if surplus:
         tx.write(delete(table).where(table.c.id.in_(surplus)))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -148,7 +148,6 @@ def claim(
     token: Callable[[], str],
     backoff: Backoff,
     lease: float = LEASE_SECONDS,
-    busy: Collection[Ref] = (),
 ) -> tuple[Claim, ...]:
     """Take up to `limit` due keys, oldest first but for the head start of some; of one instant, those put first.
 
@@ -159,11 +158,11 @@ def claim(
         raise ValueError(f"a lease of at least {MIN_LEASE_SECONDS} s and a limit of at least 1 are needed")
     taken: list[Claim] = []
     expires = tx.now + lease
-    for row in _in_turn(tx, limit + len(busy)):
+    for row in _in_turn(tx, limit):
         ref = Ref(row.kind, row.name, row.project)
         if row.token_hash is not None:
             _back_off_expired(tx, row, backoff)
-        elif ref not in busy and len(taken) < limit:
+        else:
             lease_generation = row.lease_generation + 1
             held = (row.wakes, row.errors, row.conflicts, expires, row.available_at)
             taken.append(Claim(ref, token(), lease_generation, *held))

@@ -193,7 +193,9 @@ class EffectWorkers:
         if event is not None:
             events.add(tx, stored.owner, stored.uid, event)
         elif stored.state == "applied":
-            events.add_new(tx, stored.owner, stored.uid, Event("EffectApplied", f"{stored.words}: {stored.external_ref}"))
+            events.add_new(
+                tx, stored.owner, stored.uid, Event("EffectApplied", f"{stored.words}: {stored.external_ref}")
+            )
         if resources.wake(tx, stored.uid) and stored.final:
             owner = resources.by_uid(tx, stored.uid)
             if owner is not None:

@@ -1,7 +1,7 @@
 """Kill the server, then an agent, wherever it matters: `python -m tests.crash [STRIDE [OFFSET]]`.
 
-What the death of a server leaves is its files. They are compared byte for byte along a run, and of each stretch of lines
-between which they stay the same one is drawn: STRIDE 1 kills at every state that a death at any line can leave. With
+What the death of a server leaves is its files. They are compared byte for byte along a run, and of each stretch of
+lines in which they stay the same one is drawn: STRIDE 1 kills at every state that a death at any line can leave. With
 `--lines` every line counts as one of its own. OFFSET is drawn unless given.
 """
 

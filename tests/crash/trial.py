@@ -148,7 +148,7 @@ class Place:
         told = _told(self.folder / "looked")
         if not isinstance(told, list):
             raise RuntimeError(f"{story.name} does not come to its end, status {status}: {told}")
-        return {line: digest for line, digest in told}
+        return dict(told)
 
     def _fresh(self, story: Story) -> Path:
         where = self._trial

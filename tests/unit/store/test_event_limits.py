@@ -2,7 +2,7 @@
 
 import pytest
 
-from resources.event import Event
+from resources.event import AUDIT, Event
 from resources.reference import Ref
 from store import events
 from store.errors import TooLarge
@@ -49,8 +49,20 @@ def test_a_warning_outlives_a_flood_of_normal_events(store):
     for number in range(3 * events.KEEP_NORMAL):
         tell(store, "JobUpdated", f"{number}")
     kept = listed(store, uid="u", limit=1000)
-    newest = [("JobUpdated", f"{number}", 1) for number in reversed(range(2 * events.KEEP_NORMAL, 3 * events.KEEP_NORMAL))]
+    newest = [
+        ("JobUpdated", f"{number}", 1) for number in reversed(range(2 * events.KEEP_NORMAL, 3 * events.KEEP_NORMAL))
+    ]
     assert kept == [*newest, ("JobDropped", "restart ceiling", 1)]
+
+
+def test_who_did_what_is_kept_whatever_else_happens(store):
+    tell(store, AUDIT, "ana created generation 1")
+    for number in range(3 * events.KEEP_NORMAL):
+        tell(store, "JobUpdated", f"{number}")
+    assert listed(store, uid="u", limit=1000)[-1] == (AUDIT, "ana created generation 1", 1)
+    store.write(lambda tx: [events.add(tx, Ref("pool", "p"), "u", Event(AUDIT, f"{n}")) for n in range(events.KEEP_AUDIT)])
+    audited = [message for type_, message, _ in listed(store, uid="u", limit=5000) if type_ == AUDIT]
+    assert audited == [f"{number}" for number in range(events.KEEP_AUDIT - 1, -1, -1)]
 
 
 def test_events_are_listed_newest_first_and_a_hundred_unless_told(store, clock):
