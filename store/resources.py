@@ -11,7 +11,7 @@ from resources.canonical import Document, canonical
 from resources.event import Event
 from resources.reference import Ref
 from resources.registry import BY_NAME
-from resources.resource import Status
+from resources.resource import Kept, Status
 from store import changes, consequences, events, labels, queue
 from store.errors import AlreadyExists, BeingDeleted, Conflict, NotFound
 from store.notes import Gone, Written
@@ -170,12 +170,13 @@ def replace(
 
 
 def replace_status(
-    tx: Tx, resource: AnyResource, status: Status, *, finalizers: tuple[str, ...] | None = None
+    tx: Tx, resource: AnyResource, status: Status | Kept | None, *, finalizers: tuple[str, ...] | None = None
 ) -> AnyResource:
     """Compare-and-swap of the status; byte-identical ones are not written. Conditions are merged and stamped here.
 
     A finalizer named twice counts once, and none is added once deletion was asked for.
     """
+    status = said(resource, status)
     stamped = status.model_copy(
         update={
             "observed_generation": resource.generation,
@@ -193,6 +194,17 @@ def replace_status(
     if resource.owner is not None:
         wake(tx, resource.owner)
     return stored
+
+
+def said(resource: AnyResource, status: Status | Kept | None) -> Status:
+    """What a pass said: a status, nothing at all, or None: that nothing is known but the conditions."""
+    match status:
+        case Kept.STATUS:
+            return resource.status  # type: ignore[no-any-return]
+        case None:
+            return BY_NAME[resource.ref.kind].status(conditions=resource.status.conditions)
+        case _:
+            return status
 
 
 def _finalizers(resource: AnyResource, wanted: tuple[str, ...]) -> tuple[str, ...]:

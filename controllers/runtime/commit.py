@@ -57,7 +57,7 @@ def _store(tx: Tx, resource: Resource[Any, Any], decision: Decision) -> Resource
     for event in decision.events:
         events.add(tx, resource.ref, resource.uid, event)
     finalizers = _finalizers(tx, resource, decision, opened=any(not effect.final for effect in wanted))
-    stored = resources.replace_status(tx, resource, decision.status_of(resource), finalizers=finalizers)
+    stored = resources.replace_status(tx, resource, decision.status, finalizers=finalizers)
     for ref in decision.wake:
         queue.enqueue(tx, ref)
     return stored
@@ -67,7 +67,8 @@ def _finalizers(tx: Tx, resource: Resource[Any, Any], decision: Decision, *, ope
     """What the decision says, and the runtime's own while an effect is open."""
     wanted = resource.finalizers if decision.finalizers is None else decision.finalizers
     kept = tuple(name for name in wanted if name != EFFECTS_FINALIZER)
-    if EFFECTS_FINALIZER in resource.finalizers and not opened:
+    held = EFFECTS_FINALIZER in resource.finalizers
+    if held and not opened:
         opened = effects.any_open(tx, resource.uid)
     return (*kept, EFFECTS_FINALIZER) if opened else kept
 

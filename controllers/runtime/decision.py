@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import Enum
-from typing import Any
 
 from resources.allocation import Allocation
 from resources.canonical import Document
 from resources.effect import Effect
 from resources.event import Event
 from resources.reference import Ref
-from resources.registry import BY_NAME
-from resources.resource import Resource, Status
+from resources.resource import Kept, Status
 
 
 @dataclass(frozen=True)
@@ -91,12 +88,6 @@ class Facts:
     excluded: Mapping[str, str] = field(default_factory=dict)
 
 
-class Kept(Enum):
-    """Nothing is said of the status, and the one that is stored stays."""
-
-    STATUS = "kept"
-
-
 @dataclass(frozen=True)
 class Decision:
     """`requeue_after` in seconds; None means settled. `finalizers` None leaves them as they are.
@@ -123,13 +114,3 @@ class Decision:
     requeue_after: float | None = None
     no_place_since: tuple[str, int] | None = None
     """(pool, capacity revision)"""
-
-    def status_of(self, resource: Resource[Any, Any]) -> Status:
-        """What this decision makes of the status."""
-        match self.status:
-            case Kept.STATUS:
-                return resource.status  # type: ignore[no-any-return]
-            case None:
-                return BY_NAME[resource.ref.kind].status(conditions=resource.status.conditions)
-            case told:
-                return told

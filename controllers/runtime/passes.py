@@ -251,7 +251,7 @@ class Passes:
 
 
 def _waits(resource: Resource[Any, Any], decision: Decision) -> dict[str, Any]:
-    ready = conditions.find(decision.status_of(resource).conditions, "Ready")
+    ready = conditions.find(resources.said(resource, decision.status).conditions, "Ready")
     return {"requeue_after": decision.requeue_after, "reason": "" if ready is None else ready.reason}
 
 

@@ -60,7 +60,9 @@ def test_who_did_what_is_kept_whatever_else_happens(store):
     for number in range(3 * events.KEEP_NORMAL):
         tell(store, "JobUpdated", f"{number}")
     assert listed(store, uid="u", limit=1000)[-1] == (AUDIT, "ana created generation 1", 1)
-    store.write(lambda tx: [events.add(tx, Ref("pool", "p"), "u", Event(AUDIT, f"{n}")) for n in range(events.KEEP_AUDIT)])
+    store.write(
+        lambda tx: [events.add(tx, Ref("pool", "p"), "u", Event(AUDIT, f"{n}")) for n in range(events.KEEP_AUDIT)]
+    )
     audited = [message for type_, message, _ in listed(store, uid="u", limit=5000) if type_ == AUDIT]
     assert audited == [f"{number}" for number in range(events.KEEP_AUDIT - 1, -1, -1)]
 
