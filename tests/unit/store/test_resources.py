@@ -81,7 +81,8 @@ def test_the_same_name_again_inherits_no_claim_no_failure_and_no_child(store: St
     first = create(store, finalizers=("x",))
     child = create(store, Ref("template", "t", "default"), owner=first.uid, finalizers=("x",))
     held = [claim for claim in store.write(lambda tx: take(tx, clock)) if claim.ref == POOL]
-    store.write(lambda tx: queue.fail(tx, held[0], 0.0))
+    store.write(lambda tx: queue.fail(tx, held[0], 1.0))
+    clock.time += 1.0
     (held,) = store.write(lambda tx: take(tx, clock))
     store.write(lambda tx: resources.strip(tx, child))
     store.write(lambda tx: resources.strip(tx, read(store)))
