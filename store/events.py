@@ -110,6 +110,8 @@ def _count_up(tx: Tx, found: Row[Any], ref: Ref, event: Event) -> None:
 
 
 def _bounded(event: Event) -> str:
+    if not event.payload:
+        return "{}"
     payload = canonical(dict(event.payload))
     size = len(payload.encode())
     if size > MAX_PAYLOAD:
@@ -118,6 +120,7 @@ def _bounded(event: Event) -> str:
 
 
 def _append(tx: Tx, type_: changes.ChangeType, ref: Ref, uid: str, event: Event, *, count: int, first: float) -> int:
+    at = rfc3339(tx.now)
     document: Document = {
         "type": event.type,
         "severity": event.severity,
@@ -127,8 +130,8 @@ def _append(tx: Tx, type_: changes.ChangeType, ref: Ref, uid: str, event: Event,
         "for": shown(ref.kind, ref.name),
         "payload": dict(event.payload),
         "count": count,
-        "firstAt": rfc3339(first),
-        "lastAt": rfc3339(tx.now),
+        "firstAt": at if first == tx.now else rfc3339(first),
+        "lastAt": at,
     }
     return changes.append(tx, type_, Ref("event", ref.name, ref.project), uid, document)
 

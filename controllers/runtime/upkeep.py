@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,6 +12,7 @@ import structlog
 from controllers.runtime.patience import Patience
 from store import changes, orphans, retention
 from store.environment import Environment, Task
+from store.errors import Failed
 from store.retention import Keys
 from store.store import Store
 
@@ -87,4 +89,5 @@ class Upkeep:
 
     def _run(self) -> None:
         while not self._over.wait(self._kept.look_seconds):
-            self.look()
+            with suppress(Failed):  # only a stop gives up; the next server goes on
+                self.look()
