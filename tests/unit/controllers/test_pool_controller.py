@@ -59,6 +59,16 @@ def test_gauges_are_what_nodes_may_give_and_jobs_claim() -> None:
     assert said(pool, "CapacityShort") == ("True", "NoFit", "1 job waits")
 
 
+@pytest.mark.req("F30")
+def test_a_node_that_names_no_tier_counts_to_the_fixed_one() -> None:
+    tiers = [CLOUD, {"name": "racks", "kind": "local-servers", "scaleOut": "fixed"}]
+    spec = PoolSpec.model_validate(a_pool(tiers=tiers))
+    named = a_node("b")
+    named = replace(named, spec=named.spec.model_copy(update={"tier": "spot"}))
+    pool, _ = decide(Pool(Ref("pool", "local"), "p", 1, 1, spec, PoolStatus()), nodes=[a_node("a"), named])
+    assert [(tier.name, tier.nodes) for tier in pool.status.tiers] == [("spot", 1), ("racks", 1)]
+
+
 def test_a_pool_that_had_waiting_jobs_says_when_it_has_none() -> None:
     pool, _ = decide(nodes=[a_node("a")], waiting_jobs=2)
     assert said(pool, "CapacityShort") == ("True", "NoFit", "2 jobs wait")
