@@ -98,6 +98,7 @@ def _deleting(bundle: Bundle, view: BundleView) -> Decision:
     """Every job is asked to go; each ends its instance first. The last one lets the bundle go."""
     left = len(view.jobs)
     told = "is being deleted" if not left else f"is being deleted: {left} job{'s' * (left != 1)} to end"
+    told += verdict.way_out(view.jobs)
     status = BundleStatus(
         observed_generation=bundle.generation,
         conditions=(condition("Ready", False, "Deleting", told),),

@@ -63,8 +63,8 @@ _surplus = prepared(
 )
 
 
-def add(tx: Tx, ref: Ref, uid: str, event: Event) -> None:
-    """Raises TooLarge for a payload over 64 KiB."""
+def add(tx: Tx, ref: Ref, uid: str, event: Event) -> int:
+    """The id of its row, the one that it was merged into if there was one. Raises TooLarge for more than 64 KiB."""
     payload = canonical(dict(event.payload))
     size = len(payload.encode())
     if size > MAX_PAYLOAD:
@@ -88,13 +88,15 @@ def add(tx: Tx, ref: Ref, uid: str, event: Event) -> None:
     )
     values = {"payload": payload, "count": count, "last_at": tx.now, "revision": revision}
     if found is not None:
-        tx.write(_again, {"b_id": found.id, **values})
+        number = int(found.id)
+        tx.write(_again, {"b_id": number, **values})
     else:
         names = {"uid": uid, "kind": ref.kind, "project": ref.project, "name": ref.name}
         kind = {"type": event.type, "severity": event.severity, "message": event.message, "first_at": first}
-        tx.write(_insert, {**names, **kind, **values})
+        number = int(tx.write(_insert, {**names, **kind, **values}).lastrowid)
         _trim(tx, uid, event.severity)
     tx.note(Evented(ref, event.type))
+    return number
 
 
 def list_for(tx: Tx, ref: Ref | None = None, *, uid: str | None = None, limit: int = 100) -> tuple[EventRecord, ...]:

@@ -110,7 +110,9 @@ def _waits_for(step: Step, name: str) -> str:
     node = step.view.node(name)
     if node.lost:
         return f", which is lost; rmctl node lost {name} gives it up"
-    return ", which is silent"
+    if step.job.spec.on_disconnect == "hold":
+        return f", which is silent; waits until it is back or rmctl node lost {name} gives it up"
+    return f", which is silent; given up once that node is lost, or by rmctl node lost {name}"
 
 
 def _stop(step: Step, instance: str, node: str) -> Iterator[Effect]:
