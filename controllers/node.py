@@ -15,7 +15,7 @@ from resources.conditions import condition
 from resources.event import Event
 from resources.facts import NodeFacts
 from resources.names import people
-from resources.node import Node, NodeStatus, NoSchedule, SpareStatus
+from resources.node import NicStatus, Node, NodeStatus, NoSchedule, SpareStatus
 from resources.pool import Health, Pool
 from resources.reference import Ref
 
@@ -83,6 +83,8 @@ class NodeController:
             instance_type=node.spec.instance_type,
             agent_version=None if view.facts is None else view.facts.inventory.agent_version or None,
             boot_id=None if view.facts is None else view.facts.boot_id or None,
+            machine_id=None if view.facts is None else view.facts.inventory.machine_id or None,
+            nics=_nics(view.facts),
             capacity=capacity.amounts(node.spec, view.facts, view.allocations),
             ports=tuple(sorted({port for a in view.allocations for port in a.ports})),
             images=() if view.facts is None else tuple(sorted(view.facts.inventory.images)),
@@ -114,6 +116,11 @@ class NodeController:
             wake=_wake(node, view.allocations) if turned else (),
             requeue_after=_after((now.next_look, well.next_look), facts.now),
         )
+
+
+def _nics(facts: NodeFacts | None) -> tuple[NicStatus, ...]:
+    found = () if facts is None else facts.inventory.nics
+    return tuple(NicStatus(name=nic.name, addresses=nic.addresses, speed_mbit=nic.speed_mbit) for nic in found)
 
 
 def _jobs(allocations: Sequence[Allocation]) -> tuple[str, ...]:

@@ -83,6 +83,12 @@ class SpareStatus(Frozen):
     consumed: bool = False
 
 
+class NicStatus(Frozen):
+    name: str
+    addresses: tuple[str, ...] = ()
+    speed_mbit: int = 0
+
+
 class NodeStatus(Status):
     phase: NodePhase = "prospective"
     provider_id: str | None = None
@@ -92,6 +98,8 @@ class NodeStatus(Status):
     agent_version: str | None = None
     last_heartbeat: Instant | None = None
     boot_id: str | None = None
+    machine_id: str | None = None
+    nics: tuple[NicStatus, ...] = ()
     capacity: dict[str, Amount] = Field(default_factory=dict)
     ports: tuple[str, ...] = ()
     images: tuple[str, ...] = ()

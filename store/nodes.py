@@ -10,7 +10,7 @@ from sqlalchemy import Row, bindparam, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from resources.canonical import canonical
-from resources.facts import Instance, Inventory, LogTail, NodeFacts
+from resources.facts import Instance, Inventory, LogTail, Nic, NodeFacts
 from store.node_tables import instances, log_tails, node_facts
 from store.notes import NodeReported
 from store.statements import prepared
@@ -78,6 +78,7 @@ def put_facts(tx: Tx, facts: NodeFacts) -> None:
                     **inventory,
                     "capabilities": list(facts.inventory.capabilities),
                     "images": list(facts.inventory.images),
+                    "nics": [asdict(nic) | {"addresses": list(nic.addresses)} for nic in facts.inventory.nics],
                 }
             ),
             "last_heartbeat": facts.last_heartbeat,
@@ -174,7 +175,9 @@ def _trim(tx: Tx, uid: str) -> None:
 
 def _read_facts(row: Row[Any]) -> NodeFacts:
     known = json.loads(row.inventory)
-    inventory = Inventory(**{**known, "capabilities": tuple(known["capabilities"]), "images": tuple(known["images"])})
+    lists = {name: tuple(known[name]) for name in ("capabilities", "images")}
+    nics = tuple(Nic(**nic | {"addresses": tuple(nic["addresses"])}) for nic in known.get("nics", ()))
+    inventory = Inventory(**{**known, **lists, "nics": nics})
     return NodeFacts(row.node, row.boot_id, inventory, row.last_heartbeat, row.report_seq, bool(row.connected))
 
 

@@ -53,14 +53,14 @@ class NodeStage:
     def run(self) -> Decision:
         spec = PoolSpec.model_validate(a_pool(**self.pool))
         view = NodeView(
-            self.facts,
-            self.claims,
-            Pool(Ref("pool", "local"), "p", 1, 1, spec, PoolStatus()),
-            self.others,
-            self.started,
-            tuple(self.rows),
-            self.health,
-            self.single_use,
+            facts=self.facts,
+            allocations=self.claims,
+            pool=Pool(Ref("pool", "local"), "p", 1, 1, spec, PoolStatus()),
+            silence=self.others,
+            server_started_at=self.started,
+            blocks=tuple(self.rows),
+            health=self.health,
+            single_use=self.single_use,
         )
         decision = NodeController().decide(self.node, view, Facts(now=self.now))
         for change in decision.blocks:

@@ -245,12 +245,15 @@ class Inventory(_message.Message):
     NICS_FIELD_NUMBER: _builtins.int
     IMAGES_FIELD_NUMBER: _builtins.int
     UTILIZATION_CAP_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
     capacity_milli: _builtins.int
     cores: _builtins.int
     memory_mib: _builtins.int
     zone: _builtins.str
     address: _builtins.str
     utilization_cap: _builtins.float
+    machine_id: _builtins.str
+    """What the operating system calls the machine; empty where it does not say."""
     @_builtins.property
     def capabilities(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
@@ -275,10 +278,11 @@ class Inventory(_message.Message):
         nics: _abc.Iterable[Global___Nic] | None = ...,
         images: _abc.Iterable[_builtins.str] | None = ...,
         utilization_cap: _builtins.float = ...,
+        machine_id: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "capabilities", b"capabilities", "capacity_milli", b"capacity_milli", "cores", b"cores", "devices", b"devices", "images", b"images", "labels", b"labels", "memory_mib", b"memory_mib", "nics", b"nics", "utilization_cap", b"utilization_cap", "zone", b"zone"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "capabilities", b"capabilities", "capacity_milli", b"capacity_milli", "cores", b"cores", "devices", b"devices", "images", b"images", "labels", b"labels", "machine_id", b"machine_id", "memory_mib", b"memory_mib", "nics", b"nics", "utilization_cap", b"utilization_cap", "zone", b"zone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

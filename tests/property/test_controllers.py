@@ -115,7 +115,7 @@ def test_a_node_is_lost_only_after_silence_and_without_the_brake(
         elif cut:
             connected = False
         facts = NodeFacts("n", "b", Inventory(4000, 4), heard, connected=connected)
-        view = NodeView(facts, (), pool, others, started, blocks)
+        view = NodeView(facts=facts, pool=pool, silence=others, server_started_at=started, blocks=blocks)
         decision = NodeController().decide(node, view, Facts(now=now))
         blocks = carried_out(blocks, decision, now)
         view = replace(view, blocks=blocks)
