@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -15,8 +15,8 @@ from anyio.abc import TaskGroup
 from agent import environment, masking, ports, workfolder
 from agent.adoption import first_facts, look
 from agent.contained import contained
-from agent.endings import SUPERSEDED
-from agent.errors import NO_CAPACITY, NO_RUNTIME, PORT_TAKEN, InvalidSpec, Refusal
+from agent.endings import STOPPED, SUPERSEDED
+from agent.errors import NO_CAPACITY, NO_RUNTIME, NOT_PREPARED, PORT_TAKEN, InvalidSpec, Refusal
 from agent.folder import Folder
 from agent.launch import Launched, NotLaunched, launch
 from agent.life import Life
@@ -44,6 +44,14 @@ class Room:
     memory_mib: int
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """What an instance that is admitted needs to begin."""
+
+    env: dict[str, str]
+    secrets: Mapping[str, str] = field(repr=False)
+
+
 class Supervisor:
     """`data` is the agent's folder, `report` tells the server of a change and never raises."""
 
@@ -57,6 +65,7 @@ class Supervisor:
         self._room = room
         self._report = report
         self._lives: dict[str, Life] = {}
+        self._prepared: dict[str, Prepared] = {}
         self._folders: WeakValueDictionary[str, Lock] = WeakValueDictionary()
         self._tasks: TaskGroup | None = None
 
@@ -102,8 +111,12 @@ class Supervisor:
             if not folder.told:
                 await self._report(found.facts)
 
-    async def start(self, order: Order, secrets: Mapping[str, str]) -> Outcome:
-        """Applied once the process is forked; starting the same instance again answers what is."""
+    async def start(self, order: Order, secrets: Mapping[str, str], *, prepare: bool = False) -> Outcome:
+        """Applied once the process is forked; starting the same instance again answers what is.
+
+        `prepare`: once it is admitted and holds its room and ports, and no more. That is kept in memory alone, as its
+        secrets are: another agent on this folder knows nothing of it.
+        """
         known = self._lives.get(order.instance)
         if known is not None:
             return Applied(known.facts.pid or 0)
@@ -115,6 +128,23 @@ class Supervisor:
             return Rejected(refusal.code, refusal.detail)
         life = self._life(order, folder, first_facts(order, self._node), env, Mask(secrets.values()))
         self._lives[order.instance] = life
+        if prepare:
+            self._prepared[order.instance] = Prepared(env, secrets)
+            await life.change(state="prepared")
+            return Applied()
+        return await self._begun(life, env, secrets)
+
+    async def start_prepared(self, instance: str) -> Outcome:
+        """Let a prepared instance begin; repeating it answers what is. One that this agent holds no more is refused."""
+        prepared, life = self._prepared.pop(instance, None), self._lives.get(instance)
+        if life is not None and prepared is None:
+            return Applied(life.facts.pid or 0)
+        if life is None or prepared is None:
+            return Rejected(NOT_PREPARED, "no such instance is prepared here")
+        return await self._begun(life, prepared.env, prepared.secrets)
+
+    async def _begun(self, life: Life, env: dict[str, str], secrets: Mapping[str, str]) -> Outcome:
+        order = life.order
         with CancelScope(shield=True):  # an agent that ends lets a start that has begun come to its end
             async with self._folder(order.folder_name):
                 outcome = await self._launched(life, env, secrets)
@@ -124,15 +154,18 @@ class Supervisor:
                 await self._forget_older(order)
             else:
                 del self._lives[order.instance]
-                await to_thread.run_sync(folder.remove)
-                if life.listed:
+                await to_thread.run_sync(life.folder.remove)
+                if life.listed or life.facts.state == "prepared":
                     await life.change(state="exited", reason=outcome.detail)
         return outcome
 
     async def stop(self, instance: str, reason: str, grace: float | None) -> Outcome:
         """Applied once it is sure to end; its end is a report of its own."""
         life = self._lives.get(instance)
-        if life is not None and life.facts.alive:
+        if life is not None and self._prepared.pop(instance, None) is not None:
+            del self._lives[instance]
+            await life.change(state="exited", reason=reason)
+        elif life is not None and life.facts.alive:
             try:
                 await life.stop(reason, life.order.stop_grace_seconds if grace is None else grace)
             except OSError as error:
@@ -160,7 +193,9 @@ class Supervisor:
         """
         name = folder_name(project or "default", job)
         for life in [life for life in self.lives() if life.order.folder_name == name]:
-            if life.order.job_uid == uid:
+            if life.order.instance in self._prepared:
+                await self.stop(life.order.instance, STOPPED, 0)
+            elif life.order.job_uid == uid:
                 await life.ended.wait()
                 self._lives.pop(life.order.instance, None)
                 await to_thread.run_sync(life.folder.remove)

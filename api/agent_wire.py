@@ -9,7 +9,7 @@ from google.protobuf.message import DecodeError
 
 from api.proto import agent_pb2 as wire
 from api.proto.translate import instance_from_wire, inventory_from_wire
-from controllers.providers.agent_commands import Command, ExecJob, ForgetJob, StartJob, StopJob
+from controllers.providers.agent_commands import Command, ExecJob, ForgetJob, StartJob, StartPrepared, StopJob
 from resources.canonical import Document
 from resources.effect import Answer, Applied, Deferred, Rejected
 from resources.facts import Instance, Inventory, LogTail
@@ -141,6 +141,8 @@ def command_to_wire(command: Command) -> wire.Command:
     match command:
         case StartJob():
             message.start.CopyFrom(_start(command))
+        case StartPrepared(instance=instance):
+            message.start_prepared.instance_id = instance
         case StopJob(instance=instance, grace_seconds=grace):
             message.stop.instance_id = instance
             if grace is not None:
@@ -180,6 +182,7 @@ def _start(command: StartJob) -> wire.Start:
         stop_grace_seconds=spec.stop_grace_seconds,
         on_disconnect=spec.on_disconnect,
         run_as=spec.run_as or "",
+        defer_start=command.prepare,
     )
 
 

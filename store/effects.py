@@ -13,6 +13,7 @@ from sqlalchemy.dialects.sqlite import insert
 from resources.effect import (
     CANCELLED,
     INVALID_SPEC,
+    STOPPED_FIRST,
     Absent,
     Answer,
     Applied,
@@ -72,6 +73,7 @@ _refused = prepared(
         table.c.kind == "StartJob",
         table.c.code != CANCELLED,
         table.c.code != INVALID_SPEC,
+        table.c.code != STOPPED_FIRST,
         table.c.completed_at > bindparam("since"),
     )
     .order_by(table.c.completed_at, table.c.uid, table.c.key)

@@ -200,7 +200,7 @@ async def test_a_command_is_answered_and_its_answer_is_journalled(parts: Parts):
     assert (entry.kind, entry.instance, entry.result is not None) == ("stop", "i", True)
 
 
-@pytest.mark.parametrize("action", ["start_prepared", "pull", "handover"])
+@pytest.mark.parametrize("action", ["pull", "handover"])
 async def test_a_command_that_comes_later_in_this_agents_life_is_refused_by_name(parts: Parts, action: str):
     command = wire.Command(effect_id="e", fingerprint="f")
     getattr(command, action).SetInParent()

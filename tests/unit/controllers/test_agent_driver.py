@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from controllers.providers.agent_commands import Command, StartJob, StopJob, start_request
+from api.agent_wire import command_to_wire
+from controllers.providers.agent_commands import Command, StartJob, StartPrepared, StopJob, start_request
 from controllers.providers.agents import AgentDriver, Connections
 from resources.effect import Absent, Applied, Deferred, EffectRecord, Rejected, Unknown
 from resources.facts import Instance
@@ -50,6 +51,8 @@ START = EffectRecord(
     attempts=1,
     created_at=0.0,
 )
+PREPARE = replace(START, key="prepare/1/1", kind="PrepareJob")
+BEGIN = replace(START, key="begin/1/1", kind="StartPreparedJob", request={"instance": "i"})
 STOP = replace(START, key="stop/1/1", kind="StopJob", request={"instance": "i"})
 
 
@@ -75,12 +78,17 @@ class Known:
 
     instance: Instance | None = None
     phase: str | None = "running"
+    given_up: bool = False
 
     def instances(self, *, uid: str | None = None, node: str | None = None) -> list[Instance]:
         return [self.instance] if self.instance is not None and self.instance.uid == uid else []
 
     def find(self, _ref: Ref) -> Any:
-        return None if self.phase is None else SimpleNamespace(status=SimpleNamespace(phase=self.phase))
+        return (
+            None
+            if self.phase is None
+            else SimpleNamespace(status=SimpleNamespace(phase=self.phase, given_up=self.given_up))
+        )
 
 
 def instance(state: Any) -> Instance:
@@ -110,7 +118,7 @@ def test_each_kind_is_safe_by_a_token_that_is_the_effects_own(effect: EffectReco
 @pytest.mark.req("T38")
 def test_a_driver_says_of_every_kind_it_knows_how_it_is_safe():
     unknown = AgentDriver(Connections()).apply(replace(START, kind="RunInstances"))
-    assert (set(AgentDriver.safe), AgentDriver.creates - set(AgentDriver.safe)) == ({"StartJob", "StopJob"}, set())
+    assert AgentDriver.creates | {"StopJob"} == set(AgentDriver.safe)
     assert unknown == Rejected("agents know no effect RunInstances", "UNSUPPORTED")
 
 
@@ -203,7 +211,15 @@ def test_a_secret_that_is_not_there_is_waited_for():
         (START, Known(instance("starting")), Unknown("node-a is at it")),
         (START, Known(instance("running")), Applied("i", {"pid": 7})),
         (START, Known(instance("exited")), Applied("i", {"pid": 7})),
+        (PREPARE, Known(), Absent()),
+        (PREPARE, Known(instance("prepared")), Applied("i", {"pid": 7})),
+        (PREPARE, Known(instance("exited")), Applied("i", {"pid": 7})),
+        (BEGIN, Known(), Absent()),
+        (BEGIN, Known(instance("prepared")), Absent()),
+        (BEGIN, Known(instance("starting")), Unknown("node-a is at it")),
+        (BEGIN, Known(instance("running")), Applied("i", {"pid": 7})),
         (STOP, Known(), Applied("i")),
+        (STOP, Known(instance("prepared")), Absent()),
         (STOP, Known(instance("ready")), Absent()),
         (STOP, Known(instance("stopping")), Applied("i")),
         (STOP, Known(instance("exited")), Applied("i")),
@@ -237,3 +253,24 @@ def test_what_was_sent_on_this_stream_and_not_answered_is_unknown():
 @pytest.mark.parametrize("effect", [START, STOP], ids=["start", "stop"])
 def test_of_a_silent_node_nothing_is_known_until_it_is_lost(effect: EffectRecord, phase: str | None, seen: Any):
     assert AgentDriver(Connections()).observe(effect, Known(phase=phase)) == seen
+
+
+@pytest.mark.parametrize(
+    ("given_up", "seen"), [(False, Unknown("node-a is lost, and the job holds to it")), (True, Absent())]
+)
+def test_a_start_that_is_held_to_a_lost_node_is_absent_only_when_a_person_says_so(given_up: bool, seen: Any):
+    """Else it would be withdrawn as one that never was, and its room given away while it may live."""
+    held = replace(START, request=START.request | {"spec": START.request["spec"] | {"onDisconnect": "hold"}})
+    assert AgentDriver(Connections()).observe(held, Known(phase="lost", given_up=given_up)) == seen
+
+
+@pytest.mark.req("F407")
+def test_a_start_in_two_steps_is_two_commands():
+    connections, stream = connected(Applied("x"))
+    assert AgentDriver(connections).apply(PREPARE) == Applied("i")
+    assert AgentDriver(connections).apply(BEGIN) == Applied("i")
+    prepare, begin = stream.sent
+    assert isinstance(prepare, StartJob)
+    assert (prepare.prepare, command_to_wire(prepare).start.defer_start) == (True, True)
+    assert begin == StartPrepared("u:begin/1/1", "f", "i")
+    assert command_to_wire(begin).start_prepared.instance_id == "i"
