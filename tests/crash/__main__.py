@@ -1,7 +1,8 @@
 """Kill the server, then an agent, wherever it matters: `python -m tests.crash [STRIDE [OFFSET]]`.
 
 A death of the server at two lines between which nothing was written leaves the same files, so one line of each such
-span is drawn; with `--lines` every line counts as one of its own. STRIDE 1 takes all, OFFSET is drawn unless given.
+span is drawn; with `--lines` every line counts as one of its own. Of an agent, every line of a start counts. STRIDE 1 takes
+all, OFFSET is drawn unless given.
 """
 
 from __future__ import annotations
@@ -87,14 +88,15 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("offset", nargs="?", type=int)
     parser.add_argument("--lines", action="store_true", help="every line is one of its own")
     parser.add_argument("--story", action="append", choices=list(BY_NAME), help="of the server; repeatable")
-    parser.add_argument("--agent-stride", type=int, default=25, metavar="N", help="0: the server only")
+    parser.add_argument("--agent-stride", type=int, metavar="N", help="STRIDE unless given; 0: the server only")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     asked = parser.parse_args(words)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     logging.disable(logging.CRITICAL)
     code = server(asked.stride, asked.offset, lines=asked.lines, jobs=asked.jobs, names=asked.story or list(BY_NAME))
-    if asked.agent_stride and not code:
-        code = anyio.run(agent, asked.agent_stride, None)
+    agent_stride = asked.stride if asked.agent_stride is None else asked.agent_stride
+    if agent_stride and not code:
+        code = anyio.run(agent, agent_stride, None)
     return code
 
 
