@@ -113,7 +113,7 @@ class NodeController:
             blocks=openness.blocks(reasons, view.blocks, node.name),
             effects=() if ending is None else (single_use.termination(node),),
             events=(*_events(node, now), *_turns(node, status)),
-            wake=_wake(node, view.allocations) if turned else (),
+            wake=_wake(node, view.allocations) if turned else _pool_of(node, status),
             requeue_after=_after((now.next_look, well.next_look), facts.now),
         )
 
@@ -137,6 +137,12 @@ def _claimed(status: NodeStatus) -> str:
 def _wake(node: Node, allocations: Sequence[Allocation]) -> tuple[Ref, ...]:
     """Jobs hear when their node turns silent, is lost or comes back; the pool counts how many are silent."""
     return (Ref("pool", node.spec.pool), *sorted({a.owner for a in allocations}))
+
+
+def _pool_of(node: Node, status: NodeStatus) -> tuple[Ref, ...]:
+    """It counts how many of its nodes are unhealthy."""
+    turned = (status.unhealthy is None) != (node.status.unhealthy is None)
+    return (Ref("pool", node.spec.pool),) if turned else ()
 
 
 def _spare(node: Node, allocations: Sequence[Allocation]) -> SpareStatus | None:

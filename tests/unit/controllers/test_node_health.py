@@ -57,6 +57,7 @@ def test_three_refusals_within_five_seconds_keep_new_jobs_away() -> None:
     decision = on.at(6)
     assert decision.blocks == (Block("node-a", "unhealthy"),)
     assert types(decision) == ["NodeUnhealthy"]
+    assert decision.wake == (Ref("pool", "local"),)
     until = "It takes no new jobs until one runs here, or until 1970-01-12T13:56:46Z"
     assert on.said("Unhealthy") == ("True", "Rejections", f"refused 3 starts within 5 s: {NO_ROOM}. {until}")
     assert on.said("Schedulable") == ("False", "Unhealthy", "is kept out of placements for now")

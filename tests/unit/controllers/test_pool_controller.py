@@ -11,7 +11,7 @@ from controllers.pool import PoolController, PoolView
 from controllers.runtime.decision import Decision, Facts
 from resources import conditions
 from resources.allocation import Allocation
-from resources.node import Amount, Node, NodePhase, NodeSpec, NodeStatus
+from resources.node import Amount, Node, NodePhase, NodeSpec, NodeStatus, Unhealthy
 from resources.pool import Pool, PoolSpec, PoolStatus
 from resources.reference import Ref
 from tests.builders import a_pool
@@ -103,6 +103,18 @@ def test_the_brake_is_a_condition_that_is_taken_back() -> None:
     pool, decision = decide(pool, nodes=[*silent[:2], *well])
     assert said(pool, "RemediationHeld") == ("False", "NodesBack", "losses are acted on")
     assert decision.requeue_after is None
+
+
+@pytest.mark.req("S14")
+def test_many_unhealthy_nodes_raise_an_alarm() -> None:
+    ill = Unhealthy(since=NOW, reason="Rejections", message="refused 3 starts")
+    out = [a_node(name, unhealthy=ill) for name in "abcdef"]
+    well = [a_node(str(number)) for number in range(4)]
+    pool, _ = decide(nodes=[*out, *well])
+    told = "6 of 10 nodes of pool local are unhealthy: look for what they share; none is replaced until fewer are"
+    assert said(pool, "RemediationHeld") == ("True", "MassLoss", told)
+    pool, _ = decide(pool, nodes=[*out[:2], *well, *well])
+    assert said(pool, "RemediationHeld") == ("False", "NodesBack", "losses are acted on")
 
 
 def test_nodes_lost_long_ago_or_given_up_hold_nothing() -> None:
