@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from controllers.runtime.controller import Reader
 from resources.conditions import Condition, condition, find
@@ -80,12 +80,19 @@ def look(node: Node, seen: Seen, rules: Health, now: float) -> State:
             return State(None, kept(now), told)
         return State(was, node.status.healthy_since, told, was.since + cooldown)
     since = node.status.healthy_since
+    seen = _after(seen, since or 0.0)
     mark = _refuses(seen, rules) or _ends_at_once(seen, rules, now)
     if mark is not None and now < mark.since + cooldown:
         return State(mark, since, told, mark.since + cooldown)
     suspected = _together(_ends(seen.ended), rules, distinct=True)
     again = now + SUSPECT_SECONDS if suspected is not None and now < suspected.at + PROOF_SECONDS else None
     return State(None, since, told, again)
+
+
+def _after(seen: Seen, since: float) -> Seen:
+    """What led to an earlier state counts no more."""
+    refusals = tuple(one for one in seen.refusals if one.at > since)
+    return replace(seen, refusals=refusals, ended=tuple(one for one in seen.ended if one.at > since))
 
 
 def _refuses(seen: Seen, rules: Health) -> Unhealthy | None:

@@ -94,6 +94,7 @@ def test_a_job_that_begins_to_run_there_brings_it_back() -> None:
     decision = on.at(13)
     assert (decision.blocks, types(decision)) == ((Unblock("node-a", "unhealthy"),), ["NodeHealthy"])
     assert on.said("Unhealthy") == ("False", "Healthy", "takes jobs again")
+    on.health = seen(refused(1, 2, 3))
     assert types(on.at(14)) == []
     assert on.node.status.unhealthy is None
 
