@@ -42,8 +42,10 @@ def launch(
     cwd: int,
     grace: float,
     fence: Path | None,
+    group: str = "",
 ) -> Launched | NotLaunched:
-    """Blocks until the job runs or cannot. `cwd` is an open folder, `fence` the file that bounds a job that is cut off.
+    """Blocks until the job runs or cannot. `cwd` is an open folder, `fence` the file that bounds a job that is cut off,
+    `group` the control group that bounds its memory.
 
     The environment goes through a pipe: it touches no disk. An agent that dies before it is through starts nothing.
     """
@@ -59,6 +61,7 @@ def launch(
             "lock": lock,
             "grace": grace,
             "fence": None if fence is None else str(fence),
+            "group": group,
             "umask": UMASK,
         }
         shim = _spawn(folder, (lock, cwd))

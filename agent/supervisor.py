@@ -12,11 +12,12 @@ import structlog
 from anyio import CancelScope, Lock, to_thread
 from anyio.abc import TaskGroup
 
-from agent import environment, masking, ports, workfolder
+from agent import environment, groups, masking, ports, workfolder
+from agent.admission import Room, admit
 from agent.adoption import first_facts, look
 from agent.contained import contained
 from agent.endings import STOPPED, SUPERSEDED
-from agent.errors import NO_CAPACITY, NO_RUNTIME, NOT_PREPARED, PORT_TAKEN, InvalidSpec, Refusal
+from agent.errors import NOT_PREPARED, PORT_TAKEN, InvalidSpec, Refusal
 from agent.folder import Folder
 from agent.launch import Launched, NotLaunched, launch
 from agent.life import Life
@@ -25,7 +26,6 @@ from agent.order import Order, folder_name, job_of
 from agent.outcome import Applied, Deferred, Outcome, Rejected
 from agent.probes import Surroundings
 from resources.facts import Instance
-from resources.quantities import plain
 
 RETRY_SECONDS = 5.0
 SUPERSEDED_GRACE_SECONDS = 4.0
@@ -33,15 +33,6 @@ SUPERSEDED_GRACE_SECONDS = 4.0
 log = structlog.get_logger()
 
 Report = Callable[[Instance], Awaitable[None]]
-
-
-@dataclass(frozen=True)
-class Room:
-    """What this node has for jobs. Capacity in thousandths of a vCPU, memory in MiB."""
-
-    capacity_milli: int
-    cores: int
-    memory_mib: int
 
 
 @dataclass(frozen=True)
@@ -63,6 +54,8 @@ class Supervisor:
         self._node = node
         self._address = address
         self._room = room
+        self._groups = groups.delegated()
+        """Below it each job that asks for memory has a control group; empty where the machine gives none."""
         self._report = report
         self._lives: dict[str, Life] = {}
         self._prepared: dict[str, Prepared] = {}
@@ -92,6 +85,7 @@ class Supervisor:
         self._instances.mkdir(mode=0o700, parents=True, exist_ok=True)
         for path in sorted(self._instances.iterdir()):
             await self._adopt(Folder(path))
+        await to_thread.run_sync(groups.sweep, self._groups)
 
     async def _adopt(self, folder: Folder) -> None:
         found = await to_thread.run_sync(look, folder, self._node)
@@ -212,20 +206,7 @@ class Supervisor:
     def _admit(self, order: Order, secrets: Mapping[str, str], folder: Folder) -> dict[str, str]:
         """The job's environment, or a Refusal."""
         env = self._environment(order, secrets, folder)
-        if order.image:
-            raise Refusal(NO_RUNTIME, f"image {order.image}: this node has no container engine")
-        alive = [life.order for life in self._lives.values() if life.facts.alive]
-        for name, asked, total, used in (
-            ("vcpu", order.capacity_milli, self._room.capacity_milli, sum(o.capacity_milli for o in alive)),
-            ("cores", order.cores * 1000, self._room.cores * 1000, sum(o.cores for o in alive) * 1000),
-            ("MiB", order.memory_mib * 1000, self._room.memory_mib * 1000, sum(o.memory_mib for o in alive) * 1000),
-        ):
-            if asked > total - used:
-                raise Refusal(NO_CAPACITY, f"{plain(total - used)} of {plain(asked)} {name} free")
-        claimed = {port: other.job for other in alive for port in other.ports}
-        for port in order.ports:
-            if port in claimed:
-                raise Refusal(PORT_TAKEN, f"{port} is declared by {claimed[port]}")
+        admit(order, self._room, [life.order for life in self._lives.values() if life.facts.alive])
         return env
 
     async def _launched(self, life: Life, env: dict[str, str], secrets: Mapping[str, str]) -> Outcome:
@@ -246,9 +227,16 @@ class Supervisor:
             if problem is not None:
                 return Rejected(PORT_TAKEN, problem)
             fence = self.fence if order.on_disconnect == "stop" else None
+            group = await to_thread.run_sync(groups.make, self._groups, order.instance, order.memory_mib)
             result = await to_thread.run_sync(
                 lambda: launch(
-                    folder, command=order.command, env=env, cwd=cwd, grace=order.stop_grace_seconds, fence=fence
+                    folder,
+                    command=order.command,
+                    env=env,
+                    cwd=cwd,
+                    grace=order.stop_grace_seconds,
+                    fence=fence,
+                    group=group,
                 )
             )
         finally:

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
+from agent.admission import Room
 from agent.commands import Commands
 from agent.errors import StreamLost
 from agent.files import read_fence
@@ -16,7 +17,7 @@ from agent.journal import Journal
 from agent.outbox import Outbox
 from agent.processes import boottime
 from agent.session import Parts, Session
-from agent.supervisor import Room, Supervisor
+from agent.supervisor import Supervisor
 from agent.tails import Tails
 from api.proto import agent_pb2 as wire
 from resources.facts import Instance
