@@ -58,7 +58,7 @@ class NodeController:
             silence=told,
             server_started_at=reader.server_started_at,
             blocks=tuple(reader.blocks(resource.name)),
-            health=health.observe(resource, rules, reader.instances(node=resource.name), reader),
+            health=health.observe(resource, rules, reader),
             single_use=single_use.users(allocations, reader),
         )
 

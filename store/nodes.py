@@ -37,6 +37,16 @@ _every = select(instances).order_by(instances.c.uid, instances.c.attempt, instan
 _instances = prepared(_every)
 _instances_of = prepared(_every.where(instances.c.uid == bindparam("u")))
 _instances_on = prepared(_every.where(instances.c.node == bindparam("n")))
+_ended_at_once = prepared(
+    _every.where(
+        instances.c.node == bindparam("n"),
+        instances.c.state == "exited",
+        instances.c.ready_at.is_(None),
+        instances.c.reason == "",
+        instances.c.ran_seconds < bindparam("within"),
+        instances.c.at > bindparam("since"),
+    )
+)
 _put_instance = insert(instances)
 _upsert_instance = prepared(
     _put_instance.on_conflict_do_update(
@@ -126,6 +136,12 @@ def list_instances(tx: Tx, *, uid: str | None = None, node: str | None = None) -
     else:
         rows = tx.execute(_instances)
     return tuple(i for i in map(_read_instance, rows) if node in (None, i.node))
+
+
+def ended_at_once(tx: Tx, node: str, since: float, within: float) -> tuple[Instance, ...]:
+    """Instances that ended on a node after that instant, by themselves, before `within` seconds, and never ready."""
+    rows = tx.execute(_ended_at_once, {"n": node, "within": within, "since": since})
+    return tuple(map(_read_instance, rows))
 
 
 def put_instance(tx: Tx, instance: Instance) -> None:

@@ -21,6 +21,7 @@ AT_ONCE_SECONDS = 1.0
 PROOF_SECONDS = 60.0
 """How long after its jobs ended at once a node is suspected: until they run elsewhere, which proves it."""
 SUSPECT_SECONDS = 5.0
+LIVING = ("running", "ready")
 
 
 @dataclass(frozen=True)
@@ -55,12 +56,14 @@ class Marked:
     jobs: tuple[str, ...]
 
 
-def observe(node: Node, rules: Health, instances: Sequence[Instance], reader: Reader) -> Seen:
-    since = _counts_from(node, rules, reader.now)
+def observe(node: Node, rules: Health, reader: Reader) -> Seen:
+    """What runs here is looked at only where there is something to hold against it."""
+    since, enough = _counts_from(node, rules, reader.now), rules.rejection_escalation_count
     refusals = tuple(_rejection(record) for record in reader.refusals(node.name, since))
-    living = [one for one in instances if one.state in ("running", "ready")]
-    ended = [one for one in instances if _at_once(one) and one.at > since]
-    suspects = {one.uid for one in ended} if len(ended) >= rules.rejection_escalation_count else set()
+    ended = [one for one in reader.ended_at_once(node.name, since, AT_ONCE_SECONDS) if _failed(one)]
+    matters = node.status.unhealthy is not None or max(len(refusals), len(ended)) >= enough
+    living = [one for one in reader.instances(node=node.name) if one.state in LIVING] if matters else []
+    suspects = {one.uid for one in ended} if len(ended) >= enough else set()
     return Seen(
         refusals=refusals,
         last_run=max((one.started_at or 0.0 for one in living), default=0.0),
@@ -162,10 +165,8 @@ def _rejection(record: EffectRecord) -> Rejection:
     return Rejection(at=kept(record.completed_at or record.created_at), job=people(record.owner.name), reason=reason)
 
 
-def _at_once(one: Instance) -> bool:
-    """Ended by itself, badly, before it was ready."""
-    failed = one.signal is not None or one.code not in (0, None)
-    return not one.alive and failed and not one.reason and one.ready_at is None and one.ran_seconds < AT_ONCE_SECONDS
+def _failed(one: Instance) -> bool:
+    return one.signal is not None or one.code not in (0, None)
 
 
 def _runs_elsewhere(uid: str, node: str, reader: Reader) -> bool:

@@ -41,6 +41,10 @@ class Reader(Protocol):
         """Starts that this node refused since then (unix seconds), oldest first, less those that no node would take."""
         ...
 
+    def ended_at_once(self, node: str, since: float, within: float) -> Sequence[Instance]:
+        """Instances that ended there after that instant, by themselves, before `within` seconds, and never ready."""
+        ...
+
     def blocks(self, node: str) -> Sequence[NoSchedule]:
         """Why nothing new is placed on a node, whoever wrote that."""
         ...

@@ -54,6 +54,9 @@ class SnapshotReader:
     def refusals(self, node: str, since: float) -> Sequence[EffectRecord]:
         return effects.refused_by(self._tx, node, since)
 
+    def ended_at_once(self, node: str, since: float, within: float) -> Sequence[Instance]:
+        return nodes.ended_at_once(self._tx, node, since, within)
+
     def blocks(self, node: str) -> Sequence[NoSchedule]:
         rows = ledger.block_rows(self._tx, node)
         return tuple(NoSchedule(reason=row.reason, by=row.cause, since=row.since) for row in rows)

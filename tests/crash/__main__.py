@@ -1,8 +1,8 @@
 """Kill the server, then an agent, wherever it matters: `python -m tests.crash [STRIDE [OFFSET]]`.
 
 A death of the server at two lines between which nothing was written leaves the same files, so one line of each such
-span is drawn; with `--lines` every line counts as one of its own. Of an agent, every line of a start counts. STRIDE 1 takes
-all, OFFSET is drawn unless given.
+span is drawn; with `--lines` every line counts as one of its own. Of an agent, every line of a start counts. STRIDE 1
+takes all, OFFSET is drawn unless given.
 """
 
 from __future__ import annotations

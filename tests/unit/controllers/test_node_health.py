@@ -15,7 +15,7 @@ from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
 from resources.effect import CANCELLED, INVALID_SPEC, Applied, Effect, Rejected
 from resources.facts import Instance
-from resources.node import Rejection
+from resources.node import NodeStatus, Rejection, Unhealthy
 from resources.reference import Ref
 from store import effects, ledger, nodes, resources
 from store.store import Store
@@ -202,6 +202,28 @@ def test_a_pass_sees_refusals_ends_and_rows_as_the_store_has_them(tmp_path) -> N
     assert [one.uid for one in view.health.ended] == ["a", "f", "g"]
     assert view.health.elsewhere == frozenset("a")
     assert [(row.reason, row.by) for row in view.blocks] == [("draining", "drain/node-a")]
+    store.close()
+
+
+def test_what_lives_on_an_unhealthy_node_is_what_may_bring_it_back(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    store = Store.open(tmp_path, Clocked())
+    ref = Ref("node", "node-a")
+    ill = NodeStatus(unhealthy=Unhealthy(since=NOW, reason="Rejections", message="refused 3 starts"))
+    living = replace(an_end("a", 0), state="running", code=None, started_at=NOW + 3)
+    ready = replace(an_end("b", 0), state="ready", code=None, started_at=NOW + 1, ready_at=NOW + 2)
+
+    def told(tx):
+        resources.create(tx, POOL, a_pool())
+        resources.create(tx, ref, {"pool": "local"})
+        for one in (living, ready):
+            nodes.put_instance(tx, one)
+
+    store.write(told)
+    with store.read() as tx:
+        assert _observed(store, tx).health == Seen()
+    store.write(lambda tx: resources.replace_status(tx, resources.get(tx, ref), ill))
+    with store.read() as tx:
+        assert _observed(store, tx).health == Seen(last_run=NOW + 3, last_ready=NOW + 2)
     store.close()
 
 
