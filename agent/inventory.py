@@ -54,6 +54,7 @@ def take(settings: AgentSettings) -> wire.Inventory:
         nics=_nics(),
         utilization_cap=1.0,
         machine_id=machine_id(),
+        drivers=[wire.Driver(id="process", version=version(), kinds=["command"])],
     )
 
 

@@ -71,6 +71,10 @@ def hello_of(message: wire.Hello, now: float) -> Hello:
     capability = next((name for name in message.inventory.capabilities if label_problem(name)), None)
     if capability is not None:
         raise Malformed(f"hello.inventory.capabilities: {label_problem(capability)}")
+    named = [*(d.id for d in message.inventory.drivers), *(k for d in message.inventory.drivers for k in d.kinds)]
+    problem = next((label_problem(name) for name in named if label_problem(name)), None)
+    if problem is not None or len(named) > MOST_LABELS:
+        raise Malformed(f"hello.inventory.drivers: {problem or f'at most {MOST_LABELS}, their kinds included'}")
     try:
         return Hello(
             node=message.node,

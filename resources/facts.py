@@ -23,6 +23,15 @@ class Nic:
 
 
 @dataclass(frozen=True)
+class Driver:
+    """What an agent can run instances with; `kinds` is what it takes."""
+
+    id: str
+    version: str = ""
+    kinds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Inventory:
     """What a machine has. Capacity in thousandths of a vCPU, memory in MiB."""
 
@@ -39,6 +48,7 @@ class Inventory:
     machine_id: str = ""
     """What the operating system calls the machine; it stays over boots."""
     nics: tuple[Nic, ...] = ()
+    drivers: tuple[Driver, ...] = ()
 
 
 @dataclass(frozen=True)

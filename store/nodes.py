@@ -10,7 +10,7 @@ from sqlalchemy import Row, bindparam, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from resources.canonical import canonical
-from resources.facts import Instance, Inventory, LogTail, Nic, NodeFacts
+from resources.facts import Driver, Instance, Inventory, LogTail, Nic, NodeFacts
 from store.node_tables import instances, log_tails, node_facts
 from store.notes import NodeReported
 from store.statements import prepared
@@ -88,6 +88,7 @@ def put_facts(tx: Tx, facts: NodeFacts) -> None:
                     **inventory,
                     "capabilities": list(facts.inventory.capabilities),
                     "images": list(facts.inventory.images),
+                    "drivers": [asdict(one) | {"kinds": list(one.kinds)} for one in facts.inventory.drivers],
                     "nics": [asdict(nic) | {"addresses": list(nic.addresses)} for nic in facts.inventory.nics],
                 }
             ),
@@ -193,7 +194,8 @@ def _read_facts(row: Row[Any]) -> NodeFacts:
     known = json.loads(row.inventory)
     lists = {name: tuple(known[name]) for name in ("capabilities", "images")}
     nics = tuple(Nic(**nic | {"addresses": tuple(nic["addresses"])}) for nic in known.get("nics", ()))
-    inventory = Inventory(**{**known, **lists, "nics": nics})
+    drivers = tuple(Driver(**one | {"kinds": tuple(one["kinds"])}) for one in known.get("drivers", ()))
+    inventory = Inventory(**{**known, **lists, "nics": nics, "drivers": drivers})
     return NodeFacts(row.node, row.boot_id, inventory, row.last_heartbeat, row.report_seq, bool(row.connected))
 
 

@@ -6,9 +6,10 @@ import math
 from typing import get_args
 
 from api.proto import agent_pb2 as wire
-from resources.facts import Instance, InstanceState, Inventory, Nic
+from resources.facts import Driver, Instance, InstanceState, Inventory, Nic
 
 MOST_NICS = 64
+MOST_LABEL = 63
 MOST_TEXT = 128
 """What is kept of a machine's words about itself; more is cut off."""
 STATES: tuple[InstanceState, ...] = get_args(InstanceState)
@@ -91,6 +92,7 @@ def inventory_from_wire(message: wire.Inventory, agent_version: str) -> Inventor
         labels=dict(message.labels),
         machine_id=message.machine_id[:MOST_TEXT],
         nics=tuple(_nic(nic) for nic in message.nics[:MOST_NICS]),
+        drivers=tuple(Driver(one.id, one.version[:MOST_LABEL], tuple(one.kinds)) for one in message.drivers),
     )
 
 
