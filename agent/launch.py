@@ -97,6 +97,9 @@ def _heard(folder: Folder, words: bytes, program: str, shim: subprocess.Popen[by
         answer = json.loads(words)
     except ValueError:
         shim.wait()
+        job = folder.job()
+        if job is not None:  # it may have run, so it has: its end is found like that of any other
+            return Launched(job.pid, shim)
         said = (folder.path / "shim.err").read_text(errors="replace").strip().rpartition("\n")[2]
         return NotLaunched(f"its shim ended before it could start{f': {said}' if said else ''}", final=False)
     if "pid" in answer:

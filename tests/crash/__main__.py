@@ -1,8 +1,8 @@
 """Kill the server, then an agent, wherever it matters: `python -m tests.crash [STRIDE [OFFSET]]`.
 
 A death of the server at two lines between which nothing was written leaves the same files, so one line of each such
-span is drawn; with `--lines` every line counts as one of its own. Of an agent, every line of a start counts. STRIDE 1
-takes all, OFFSET is drawn unless given.
+span is drawn; with `--lines` every line counts as one of its own. Of an agent, and of the shim of its job, every line
+of a start counts. STRIDE 1 takes all, OFFSET is drawn unless given.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before anything that bring
 import anyio
 import structlog
 
-from tests.crash.agent_side import trials
+from tests.crash import agent_side, shim_side
 from tests.crash.trial import BY_NAME, Found, Place
 
 MEMORY = Path("/dev/shm")
@@ -72,13 +72,14 @@ def _report(place: Place, points: list[tuple[str, int]], words: str, jobs: int) 
 async def agent(stride: int, offset: int | None) -> int:
     offset = time.time_ns() // 1000 % stride if offset is None else offset
     kills, wrong = 0, 0
-    with tempfile.TemporaryDirectory(prefix="rmctl-crash-") as folder:
-        async for line, problem in trials(Path(folder), stride, offset):
-            kills += 1
-            wrong += bool(problem)
-            if problem:
-                print(f"StartJob line {line}: {problem}", flush=True)
-    print(f"agent, stride {stride} offset {offset}: {kills} kills, {wrong} wrong")
+    for whose, side in (("agent", agent_side), ("shim", shim_side)):
+        with tempfile.TemporaryDirectory(prefix="rmctl-crash-") as folder:
+            async for line, problem in side.trials(Path(folder), stride, offset):
+                kills += 1
+                wrong += bool(problem)
+                if problem:
+                    print(f"StartJob, {whose}, line {line}: {problem}", flush=True)
+    print(f"agent and shim, stride {stride} offset {offset}: {kills} kills, {wrong} wrong")
     return int(wrong > 0)
 
 
