@@ -24,7 +24,9 @@ from resources.effect import (
     Rejected,
     Unknown,
 )
+from resources.event import Event
 from resources.resource import Resource
+from store import events
 from store.effect_rows import record_of, row_of
 from store.errors import ClaimLost, EffectMismatch
 from store.notes import Answered, EffectDue
@@ -142,6 +144,7 @@ def record(tx: Tx, owner: Resource[Any, Any], effect: Effect) -> EffectRecord:
     )
     if tx.write(_insert, row_of(made)).rowcount:
         tx.note(EffectDue(effect.provider, tx.now))
+        events.add_new(tx, owner.ref, owner.uid, Event("EffectPending", made.words))
         return made
     found = find(tx, owner.uid, effect.key)
     assert found is not None

@@ -7,7 +7,7 @@ from typing import Any
 from controllers.runtime.decision import Apply, Block, Decision, Delete, Release, Reserve, Unblock
 from resources.canonical import Document
 from resources.effect import EFFECTS_FINALIZER
-from resources.resource import Resource
+from resources.resource import Resource, Status
 from store import applied, effects, events, ledger, queue, resources
 from store.errors import StoreError
 from store.queue import Claim
@@ -56,7 +56,7 @@ def _store(tx: Tx, resource: Resource[Any, Any], decision: Decision) -> Resource
         _child(tx, resource, child)
     numbers = [events.add(tx, resource.ref, resource.uid, event) for event in decision.events]
     status = decision.status
-    if decision.cite is not None:
+    if decision.cite is not None and isinstance(status, Status):
         cited = numbers[decision.events.index(decision.cite)]
         status = status.model_copy(update={"decision": str(cited)})
     finalizers = _finalizers(tx, resource, decision, opened=any(not effect.final for effect in wanted))
@@ -67,18 +67,13 @@ def _store(tx: Tx, resource: Resource[Any, Any], decision: Decision) -> Resource
 
 
 def _finalizers(tx: Tx, resource: Resource[Any, Any], decision: Decision, *, opened: bool) -> tuple[str, ...]:
-    """What the decision says, and the runtime's own while an effect is open.
-
-    None is added once deletion was asked for.
-    """
+    """What the decision says, and the runtime's own while an effect is open."""
     wanted = resource.finalizers if decision.finalizers is None else decision.finalizers
     kept = tuple(name for name in wanted if name != EFFECTS_FINALIZER)
-    if resource.deleting:
-        kept = tuple(name for name in kept if name in resource.finalizers)
     held = EFFECTS_FINALIZER in resource.finalizers
     if held and not opened:
         opened = effects.any_open(tx, resource.uid)
-    return (*kept, EFFECTS_FINALIZER) if opened and (held or not resource.deleting) else kept
+    return (*kept, EFFECTS_FINALIZER) if opened else kept
 
 
 def _block(tx: Tx, change: Block | Unblock) -> None:
