@@ -8,11 +8,13 @@ from concurrent.futures import Future
 from types import MappingProxyType
 from typing import Protocol
 
+from controllers.fences import over
 from controllers.providers.agent_commands import Command, begin_of, start_of, stop_of
 from controllers.runtime.controller import Reader
 from controllers.runtime.driver import Safety
 from resources.effect import Absent, Answer, Applied, Deferred, EffectRecord, Observation, Rejected, Unknown
 from resources.facts import Instance
+from resources.job import Job
 from resources.reference import Ref
 
 START, STOP = "StartJob", "StopJob"
@@ -164,14 +166,14 @@ class AgentDriver:
         self._seconds = seconds
 
     def observe(self, effect: EffectRecord, reader: Reader) -> Observation:
-        """From what the node told; unknown while it is silent, absent once it is lost or gone."""
+        """From what the node told; unknown while it is silent, absent once it is lost or gone and may be given up."""
         found = _instance(effect, reader)
         if effect.kind in BEYOND and found is not None and found.state not in BEYOND[effect.kind]:
             return Applied(found.id, _about(found))
         if effect.kind == STOP and found is not None and found.state in ENDING:
             return Applied(found.id)
         if not self._connections.connected(effect.target):
-            return _unheard(effect, reader)
+            return Absent() if _given_up(effect, reader) else Unknown(f"{effect.target} is silent")
         if self._connections.unanswered(effect.target, effect.id):
             return Unknown(f"{effect.target} has not answered yet")
         if effect.kind == STOP and found is None:
@@ -210,20 +212,21 @@ class AgentDriver:
         return values
 
 
+def _given_up(effect: EffectRecord, reader: Reader) -> bool:
+    """Whether what a node that is away did with it counts no more: a job may promise that there are never two."""
+    node = reader.find(Ref("node", effect.target))
+    if node is None or node.status.phase != "lost":
+        return node is None or node.status.phase in ENDED
+    job = reader.find(effect.owner)
+    start = effect if effect.kind == START else None
+    runs = effect.kind in (START, BEGIN)
+    waits = runs and isinstance(job, Job) and not over(job.spec.on_disconnect, start)
+    return not waits or node.status.given_up
+
+
 def _instance(effect: EffectRecord, reader: Reader) -> Instance | None:
     wanted = effect.request["instance"]
     return next((found for found in reader.instances(uid=effect.uid) if found.id == wanted), None)
-
-
-def _unheard(effect: EffectRecord, reader: Reader) -> Observation:
-    """Of a node that is not connected: a job that holds to a lost one is given up with a person's word only."""
-    node = reader.find(Ref("node", effect.target))
-    if node is None or node.status.phase in ENDED:
-        return Absent()
-    if node.status.phase != "lost":
-        return Unknown(f"{effect.target} is silent")
-    holds = effect.request.get("spec", {}).get("onDisconnect") == "hold" and not node.status.given_up
-    return Unknown(f"{effect.target} is lost, and the job holds to it") if holds else Absent()
 
 
 def _about(found: Instance) -> dict[str, int]:

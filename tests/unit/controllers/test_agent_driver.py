@@ -15,9 +15,10 @@ from controllers.providers.agent_commands import Command, StartJob, StartPrepare
 from controllers.providers.agents import AgentDriver, Connections
 from resources.effect import Absent, Applied, Deferred, EffectRecord, Rejected, Unknown
 from resources.facts import Instance
-from resources.job import JobSpec
+from resources.job import Job, JobSpec
 from resources.reference import Ref
 from tests.builders import a_job_spec
+from tests.controllers_stage import a_job
 
 SPEC = JobSpec.model_validate(a_job_spec())
 START = EffectRecord(
@@ -69,17 +70,18 @@ class Known:
 
     instance: Instance | None = None
     phase: str | None = "running"
+    job: Job | None = None
     given_up: bool = False
 
     def instances(self, *, uid: str | None = None, node: str | None = None) -> list[Instance]:
         return [self.instance] if self.instance is not None and self.instance.uid == uid else []
 
-    def find(self, _ref: Ref) -> Any:
-        return (
-            None
-            if self.phase is None
-            else SimpleNamespace(status=SimpleNamespace(phase=self.phase, given_up=self.given_up))
-        )
+    def find(self, ref: Ref) -> Any:
+        if ref.kind == "job":
+            return self.job
+        if self.phase is None:
+            return None
+        return SimpleNamespace(status=SimpleNamespace(phase=self.phase, given_up=self.given_up))
 
 
 def instance(state: Any) -> Instance:
@@ -247,12 +249,21 @@ def test_of_a_silent_node_nothing_is_known_until_it_is_lost(effect: EffectRecord
 
 
 @pytest.mark.parametrize(
-    ("given_up", "seen"), [(False, Unknown("node-a is lost, and the job holds to it")), (True, Absent())]
+    ("was", "rule", "seen"),
+    [
+        ("replace", "replace", Absent()),
+        ("stop", "stop", Absent()),
+        ("stop", "replace", Absent()),
+        ("replace", "stop", Unknown("node-a is silent")),
+        ("hold", "hold", Unknown("node-a is silent")),
+    ],
 )
-def test_a_start_that_is_held_to_a_lost_node_is_absent_only_when_a_person_says_so(given_up: bool, seen: Any):
-    """Else it would be withdrawn as one that never was, and its room given away while it may live."""
-    held = replace(START, request=START.request | {"spec": START.request["spec"] | {"onDisconnect": "hold"}})
-    assert AgentDriver(Connections()).observe(held, Known(phase="lost", given_up=given_up)) == seen
+def test_a_start_on_a_lost_node_is_unknown_while_its_job_may_not_have_two(was: str, rule: str, seen: Any):
+    """Without a fence nothing has ended it; only a person's word does, or the node's return."""
+    start = replace(START, request={**START.request, "spec": {"onDisconnect": was}})
+    known = Known(phase="lost", job=a_job(onDisconnect=rule))
+    assert AgentDriver(Connections()).observe(start, known) == seen
+    assert AgentDriver(Connections()).observe(start, replace(known, given_up=True)) == Absent()
 
 
 @pytest.mark.req("F407")
