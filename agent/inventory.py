@@ -15,6 +15,7 @@ from api.proto import agent_pb2 as wire
 from resources.quantities import milli
 
 MIB = 1024 * 1024
+MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 DEVICES = "expected a JSON list of objects with id and class"
 
 
@@ -52,7 +53,19 @@ def take(settings: AgentSettings) -> wire.Inventory:
         devices=[] if settings.devices is None else _devices(settings.devices),
         nics=_nics(),
         utilization_cap=1.0,
+        machine_id=machine_id(),
+        drivers=[wire.Driver(id="process", version=version(), kinds=["command"])],
     )
+
+
+def machine_id() -> str:
+    """What the operating system calls this machine, over boots; empty where it does not say."""
+    for path in MACHINE_IDS:
+        try:
+            return path.read_text(encoding="ascii").strip()
+        except (OSError, UnicodeDecodeError):
+            continue
+    return ""
 
 
 def _nics() -> list[wire.Nic]:

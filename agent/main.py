@@ -18,6 +18,7 @@ import anyio
 import structlog
 
 from agent import credential, inventory
+from agent.admission import Room
 from agent.commands import Commands
 from agent.connection import Connection
 from agent.errors import AgentError, JoinRefused, SettingsRefused
@@ -27,7 +28,7 @@ from agent.outbox import Outbox
 from agent.processes import boot_id
 from agent.session import Parts
 from agent.settings import AgentSettings
-from agent.supervisor import Room, Supervisor
+from agent.supervisor import Supervisor
 from agent.tails import Tails
 from agent.trust import Trust
 from api.proto import agent_pb2 as wire
