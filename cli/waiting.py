@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 
 from cli.durations import span
 from cli.errors import CliError, NotWell, ServerRefused, TimedOut
 from cli.goals import READY, Condition, Goal, Gone, stalled
+from cli.kinds import BUNDLE, JOB
 from cli.session import Session
 from cli.targets import Target
 from cli.terminal import say, warn
@@ -15,6 +16,12 @@ from cli.views.wire import Document, condition, holds, metadata, namespace, read
 from cli.watching import Change, Deadline, Topic, together
 
 DEFAULT_TIMEOUT = "10m"
+TELLING = ("NoFit", "Provisioning", "CrashLooping", "Recovering", "NotReady", "Dropped", "NodeSilent", "Deleting")
+"""Reasons of a job's Ready that say why its bundle is not there yet."""
+BUNDLE_LABEL = "rmctl/bundle"
+MOST_TOPICS = 4
+MOST_BUNDLES = 64
+"""A selector takes no more values."""
 
 
 class Wait:
@@ -43,6 +50,20 @@ class Wait:
                 found[0].kind, {"fieldSelector": f"metadata.name={found[0].name}"} if len(found) == 1 else {}, project
             )
             for (_, project), found in groups.items()
+        ] + self._of_their_jobs(groups)
+
+    def _of_their_jobs(self, groups: Mapping[tuple[str, str], Sequence[Target]]) -> list[Topic]:
+        """A bundle waits for its jobs, and they know why."""
+        if len(groups) > MOST_TOPICS or any(kind == JOB.name for kind, _ in groups):
+            return []
+        return [
+            Topic(
+                JOB,
+                {"labelSelector": f"{BUNDLE_LABEL} in ({','.join(one.name for one in found[:MOST_BUNDLES])})"},
+                project,
+            )
+            for (kind, project), found in groups.items()
+            if kind == BUNDLE.name
         ]
 
     def take(self, change: Change) -> None:
@@ -53,6 +74,8 @@ class Wait:
         document = change.document
         key = (change.kind, namespace(document), str(metadata(document).get("name")))
         if key not in self.open:
+            if change.kind == JOB.name and change.type != "DELETED" and ready(document).reason in TELLING:
+                self._tell(key, document)
             return
         if change.type == "LISTED":
             self.listed.add(key)

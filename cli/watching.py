@@ -142,8 +142,7 @@ def _stream(session: Session, topic: Topic, revision: str, deadline: Deadline) -
     path = paths.collection(topic.kind, topic.project or session.project)
     while True:
         silent = True
-        for line in session.client.stream(path, asked, timeout=deadline.left()):
-            deadline.left()
+        for line in session.client.stream(path, asked, left=deadline.left):
             silent = False
             found = json.loads(line)
             document = found.get("object") or {}
