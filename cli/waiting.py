@@ -57,11 +57,7 @@ class Wait:
         if len(groups) > MOST_TOPICS or any(kind == JOB.name for kind, _ in groups):
             return []
         return [
-            Topic(
-                JOB,
-                {"labelSelector": f"{BUNDLE_LABEL} in ({','.join(one.name for one in found[:MOST_BUNDLES])})"},
-                project,
-            )
+            Topic(JOB, {"labelSelector": f"{BUNDLE_LABEL} in ({_names(found[:MOST_BUNDLES])})"}, project, aside=True)
             for (kind, project), found in groups.items()
             if kind == BUNDLE.name
         ]
@@ -131,6 +127,10 @@ class Wait:
         )
         what = "is not gone" if isinstance(self.goal, Gone) else f"has not reached {self.goal}"
         return TimedOut(f"{target} {what} after {span(seconds)}{why}", hint=f"rmctl why {target}")
+
+
+def _names(targets: Sequence[Target]) -> str:
+    return ",".join(target.name for target in targets)
 
 
 def await_goal(session: Session, targets: Sequence[Target], goal: Goal, seconds: float) -> list[Document]:

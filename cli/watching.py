@@ -31,11 +31,12 @@ class Change(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """What is watched. `project` is empty for the session's own."""
+    """What is watched. `project` is empty for the session's own; one `aside` only tells more: its end ends nothing."""
 
     kind: KindName
     query: Mapping[str, str] = {}
     project: str = ""
+    aside: bool = False
 
 
 class Deadline:
@@ -85,7 +86,8 @@ def _feed(session: Session, topic: Topic, deadline: Deadline, queue: SimpleQueue
             queue.put(change)
             deadline.left()
     except (Unreachable, ServerRefused, TimeoutError) as error:
-        queue.put(error)
+        if not topic.aside:
+            queue.put(error)
     finally:
         session.client.close()
 
