@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cli.goals import READY, Gone, Goal
+from cli.goals import READY, Goal, Gone
 from cli.kinds import BUNDLE
 from cli.targets import Target
 from cli.waiting import Wait
