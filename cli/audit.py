@@ -22,8 +22,8 @@ def audit(
 ) -> int:
     """Hold what is written down against itself and against the world; nothing is changed.
 
-    capacity adds the ledger of room up again and holds it against what the nodes say that they run. verify reads all
-    records back: the structure of the database, the checksum of every resource, the log of changes; 1 when any is wrong.
+    capacity adds the ledger of room up again and holds it against what the nodes say that they run. verify reads back
+    all that is on record: the database's structure, every resource's checksum, the log of changes; 1 when any is wrong.
     """
     session: Session = context.obj
     form = session.output("json", "yaml")
