@@ -37,15 +37,10 @@ def test_the_demo_brings_every_example_where_its_file_expects_it(
 def test_a_second_demo_on_one_machine_says_so_in_one_line(tmp_path: Path) -> None:
     with take(tmp_path / "first"):
         ran = demo(tmp_path / "second")
-    assert (ran.returncode, ran.stdout, ran.stderr.splitlines()) == (
-        1,
-        "",
-        [
-            f"rmctl: error: another demo runs on this machine (process {os.getpid()}): both would serve on 127.0.0.11 to"
-            " 127.0.0.13",
-            "hint: end that one with Ctrl-C first",
-        ],
-    )
+    both = "both would serve on 127.0.0.11 to 127.0.0.13"
+    told = f"rmctl: error: another demo runs on this machine (process {os.getpid()}): {both}"
+    hint = "hint: end that one with Ctrl-C first"
+    assert (ran.returncode, ran.stdout, ran.stderr.splitlines()) == (1, "", [told, hint])
 
 
 def test_the_claim_goes_with_its_holder(tmp_path: Path) -> None:
