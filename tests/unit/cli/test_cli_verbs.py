@@ -229,7 +229,7 @@ def test_a_wait_does_not_believe_a_status_that_is_behind(api: FakeApi, rmctl: Rm
     ran = rmctl("wait", "bundle/hello", "--for=Ready", "--timeout=20s")
     assert (ran.code, ran.out) == (0, "bundle/hello Ready\n")
     about = [request.query.get("watch") for request in api.requests if request.path.endswith("/bundles")]
-    assert about == [None, "1"]
+    assert about[:2] == [None, "1"]
 
 
 @pytest.mark.req("S4", "S20")
