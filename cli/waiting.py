@@ -12,12 +12,14 @@ from cli.kinds import BUNDLE, JOB
 from cli.session import Session
 from cli.targets import Target
 from cli.terminal import say, warn
-from cli.views.wire import Document, condition, holds, metadata, namespace, ready, title
+from cli.views.wire import Document, Ready, condition, holds, metadata, namespace, ready, title
 from cli.watching import Change, Deadline, Topic, together
 
 DEFAULT_TIMEOUT = "10m"
-TELLING = ("NoFit", "Provisioning", "CrashLooping", "Recovering", "NotReady", "Dropped", "NodeSilent", "Deleting")
+TELLING = ("NoFit", "Provisioning", "CrashLooping", "Recovering", "NotReady", "Dropped", "NodeSilent")
 """Reasons of a job's Ready that say why its bundle is not there yet."""
+OUT_OF_REACH = ", which is "
+"""How the message goes on behind the name of a node that is not heard."""
 BUNDLE_LABEL = "rmctl/bundle"
 MOST_TOPICS = 4
 MOST_BUNDLES = 64
@@ -70,7 +72,7 @@ class Wait:
         document = change.document
         key = (change.kind, namespace(document), str(metadata(document).get("name")))
         if key not in self.open:
-            if change.kind == JOB.name and change.type != "DELETED" and ready(document).reason in TELLING:
+            if change.kind == JOB.name and change.type != "DELETED" and _tells(ready(document)):
                 self._tell(key, document)
             return
         if change.type == "LISTED":
@@ -105,7 +107,7 @@ class Wait:
 
     def _tell(self, key: tuple[str, str, str], document: Document) -> None:
         state = ready(document)
-        if state.reason == "-":
+        if state.reason == "-" or (state.reason == "Deleting" and not state.message):
             return
         text = f"{title(document)}  {state.reason}{': ' + state.message if state.message else ''}"
         if self.told.get(key) != text:
@@ -127,6 +129,11 @@ class Wait:
         )
         what = "is not gone" if isinstance(self.goal, Gone) else f"has not reached {self.goal}"
         return TimedOut(f"{target} {what} after {span(seconds)}{why}", hint=f"rmctl why {target}")
+
+
+def _tells(state: Ready) -> bool:
+    """A deletion is worth a word only where a node keeps it."""
+    return state.reason in TELLING or (state.reason == "Deleting" and OUT_OF_REACH in state.message)
 
 
 def _names(targets: Sequence[Target]) -> str:
