@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from api.http import cures
+from api.http import cures, story
 from api.http.durations import short
 from api.http.logs import chosen
 from api.http.services import Explanation
@@ -87,6 +87,8 @@ def _job(tx: Tx, job: Stored) -> tuple[list[Section], tuple[str, ...]]:
     sections = [Section("Exits", tuple(_exit(one) for one in sorted(ended, key=_newest)))] if ended else []
     if ended:
         sections.append(_last_words(tx, job))
+    if job.status.node and (ready := conditions.find(job.status.conditions, "Ready")) and ready.status == "True":
+        sections += [Section("How it got here", story.steps(tx, job)), Section("Why this node", story.choice(tx, job))]
     sections.append(_conditions(job))
     return sections, cures.of_job(tx, job)
 
