@@ -73,7 +73,7 @@ def _found(session: Session, word: str, role: str | None) -> JobKey:
     if len(names) == 1:
         return key._replace(job=names[0])
     if not names:
-        raise ServerRefused(404, "NotFound", f'bundle "{key.bundle}": there is no job of it with the role {key.role}')
+        raise ServerRefused(404, "NotFound", f'bundle "{key.bundle}": no job of it has the role {key.role}')
     raise UsageProblem(
         f"{key.bundle} has {len(names)} jobs; which: {', '.join(f'{key.bundle}/{key.role}/{n}' for n in names)}"
     )

@@ -471,7 +471,7 @@ def test_logs_are_of_the_only_job_of_a_bundle(api: FakeApi, rmctl: Rmctl) -> Non
     assert rmctl("logs", "hello/primary/web", "--tail", "0").out == ""
     rmctl("logs", "job/hello/primary/web", "--previous")
     assert api.requests[-1].query == {"tailBytes": "65536", "previous": "true"}
-    assert rmctl("logs", "nosuch").code == 2
+    assert rmctl("logs", "nosuch").code == 3
     assert rmctl("logs", "hello", "-f", "--previous").code == 2
 
 
