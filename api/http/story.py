@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from resources.effect import EffectRecord
+from resources.event import CHRONICLE
 from resources.reference import Ref
 from resources.resource import Resource
 from store import effects, events
@@ -76,14 +77,14 @@ def _asked(tx: Tx, job: Stored, *, before: float) -> EventRecord | None:
     bundle = Ref("bundle", job.spec.bundle, job.project)
     written = (
         one
-        for one in events.list_for(tx, bundle, limit=LOOKED_AT)
+        for one in events.list_for(tx, bundle, limit=LOOKED_AT, without=CHRONICLE)
         if one.type == "AuditAppended" and any(word in one.message for word in ASKED) and one.last_at <= before
     )
     return next(written, None)
 
 
 def _decision(tx: Tx, job: Stored) -> EventRecord | None:
-    found = events.list_for(tx, uid=job.uid, limit=LOOKED_AT)
+    found = events.list_for(tx, uid=job.uid, limit=LOOKED_AT, without=CHRONICLE)
     return next((one for one in found if one.type == "PlacementDecision"), None)
 
 

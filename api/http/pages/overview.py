@@ -13,6 +13,7 @@ from api.http.records import event_document
 from api.http.summary import NO_TIERS, Tiers, condition, counted, fixed_tiers, line, moment
 from resources.allocation import Allocation
 from resources.canonical import Document
+from resources.event import CHRONICLE
 from resources.names import shown
 from resources.reference import Ref
 from resources.registry import KINDS
@@ -106,7 +107,7 @@ def overview(tx: Tx, project: str, *, problems: bool, everything: bool) -> Overv
         tuple(shown_entries[:MOST_LINES]),
         max(0, len(shown_entries) - MOST_LINES),
         tuple(filter(None, rooms(tx, found.get("node", [])[:MOST_NODES]))),
-        happened(tx, None, EVENTS),
+        happened(tx, None, EVENTS, project=project),
         changes.head(tx),
     )
 
@@ -156,10 +157,12 @@ def _held(allocation: Allocation) -> Held:
     return Held(name, f"{allocation.capacity_milli / 1000:g}", address(owner.kind, owner.name, owner.project))
 
 
-def happened(tx: Tx, ref: Ref | None, limit: int, uid: str | None = None) -> tuple[Happened, ...]:
+def happened(
+    tx: Tx, ref: Ref | None, limit: int, uid: str | None = None, project: str | None = None
+) -> tuple[Happened, ...]:
     """Newest first."""
     found = []
-    for record in events.list_for(tx, ref, uid=uid, limit=limit):
+    for record in events.list_for(tx, ref, uid=uid, project=project, limit=limit, without=CHRONICLE):
         told = event_document(record)
         times = f" (×{told['count']})" if told["count"] > 1 else ""
         href = address(told["kind"], told["name"], told["project"])
