@@ -29,7 +29,7 @@ def found(store: Store) -> list[tuple[str, str, str]]:
 def test_what_is_as_it_was_written_raises_no_doubt(whole: Store) -> None:
     assert found(whole) == []
     with whole.read() as tx:
-        assert record_audit.counts(tx) == {"resources": 1, "changes": 1}
+        assert record_audit.counts(tx)["resources"] == 1
 
 
 @pytest.mark.req("B114")
