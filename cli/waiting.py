@@ -12,12 +12,13 @@ from cli.kinds import BUNDLE, JOB
 from cli.session import Session
 from cli.targets import Target
 from cli.terminal import say, warn
-from cli.views.wire import Document, Ready, condition, holds, metadata, namespace, ready, title
+from cli.views.wire import Document, Ready, condition, holds, metadata, namespace, ready, status, title
 from cli.watching import Change, Deadline, Topic, together
 
 DEFAULT_TIMEOUT = "10m"
 TELLING = ("NoFit", "Provisioning", "CrashLooping", "Recovering", "NotReady", "Dropped", "NodeSilent")
 """Reasons of a job's Ready that say why its bundle is not there yet."""
+GIVES_UP = "rmctl node lost"
 OUT_OF_REACH = ", which is "
 """How the message goes on behind the name of a node that is not heard."""
 BUNDLE_LABEL = "rmctl/bundle"
@@ -109,7 +110,7 @@ class Wait:
         state = ready(document)
         if state.reason == "-" or (state.reason == "Deleting" and not state.message):
             return
-        text = f"{title(document)}  {state.reason}{': ' + state.message if state.message else ''}"
+        text = f"{title(document)}  {state.reason}{': ' + state.message if state.message else ''}{_way_out(document)}"
         if self.told.get(key) != text:
             self.told[key] = text
             say(text)
@@ -129,6 +130,13 @@ class Wait:
         )
         what = "is not gone" if isinstance(self.goal, Gone) else f"has not reached {self.goal}"
         return TimedOut(f"{target} {what} after {span(seconds)}{why}", hint=f"rmctl why {target}")
+
+
+def _way_out(document: Document) -> str:
+    """Of a job whose deletion waits for a node that may never answer."""
+    state, node = ready(document), status(document).get("node")
+    waits = state.reason == "Deleting" and OUT_OF_REACH in state.message and GIVES_UP not in state.message
+    return f"; {GIVES_UP} {node} gives it up, if it will not come back" if waits and node else ""
 
 
 def _tells(state: Ready) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from cli.goals import READY, Goal, Gone
@@ -22,8 +24,8 @@ def waited(goal: Goal, *changes: Change) -> Wait:
     return wait
 
 
-def of_job(*ready: str) -> Change:
-    return Change("LISTED", "job", a_job("hello/primary/web", (ready[0], ready[1], ready[2])))
+def of_job(*ready: str, **status: Any) -> Change:
+    return Change("LISTED", "job", a_job("hello/primary/web", (ready[0], ready[1], ready[2]), **status))
 
 
 def of_bundle(*ready: str) -> Change:
@@ -40,8 +42,9 @@ def test_a_bundle_that_waits_is_told_with_what_its_jobs_wait_for(capsys: pytest.
 
 
 def test_what_a_deletion_waits_for_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    waited(Gone(), of_job("False", "Deleting", "is being deleted: stops on n-b, which is silent"))
-    told = "job/hello/primary/web  Deleting: is being deleted: stops on n-b, which is silent\n"
+    waited(Gone(), of_job("False", "Deleting", "is being deleted: stops on n-b, which is silent", node="n-b"))
+    out = "rmctl node lost n-b gives it up, if it will not come back"
+    told = f"job/hello/primary/web  Deleting: is being deleted: stops on n-b, which is silent; {out}\n"
     assert capsys.readouterr().err == told
 
 
