@@ -40,7 +40,7 @@ from cli.waiting import await_ready
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^<!-- (run|file|more)(?:: ([^\n]+?))? -->\n+((?:(?: {4}[^\n]*)?\n)+)", re.MULTILINE)
 OWN = "<!-- own server -->"
-PAGE_SECONDS = 60
+PAGE_SECONDS = 300
 SERVER = re.compile(r"^rmctl server(?: [^&\n]*)?&", re.MULTILINE)
 AGENT = re.compile(r"rmctl agent --node ([a-z0-9-]+)[^&\n]*&", re.MULTILINE)
 KILLED = "kill -9 $(rmctl server status"
