@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from importlib import metadata
 from pathlib import Path
 
 import psutil
@@ -17,13 +16,6 @@ from resources.quantities import milli
 MIB = 1024 * 1024
 MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 DEVICES = "expected a JSON list of objects with id and class"
-
-
-def version() -> str:
-    try:
-        return metadata.version("rmctl")
-    except metadata.PackageNotFoundError:
-        return "0"
 
 
 def take(settings: AgentSettings) -> wire.Inventory:

@@ -143,9 +143,8 @@ def _placed(step: Step, answer: Placed, payload: Mapping[str, object]) -> Decisi
     restarts = status.restarts
     if status.owes_restart:
         restarts = restarts.model_copy(update={"at": (*restarts.at, step.now)})
-    event = Event(
-        "PlacementDecision", f"{answer.node} of {payload['nodes']} nodes, tier {answer.tier}", payload=payload
-    )
+    of = f"{payload['nodes']} node{'s' if payload['nodes'] != 1 else ''}"
+    event = Event("PlacementDecision", f"{answer.node} of {of}, tier {answer.tier}", payload=payload)
     step = step.let_go().on(
         restarts=restarts,
         owes_restart=False,
