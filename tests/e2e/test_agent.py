@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from agent.inventory import version
 from resources.effect import Applied, Rejected
 from resources.reference import Ref
 from store import nodes, resources
