@@ -12,6 +12,7 @@ from agent.errors import SettingsRefused
 from agent.settings import AgentSettings
 from api.proto import agent_pb2 as wire
 from resources.quantities import milli
+from resources.version import VERSION
 
 MIB = 1024 * 1024
 MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
@@ -46,7 +47,7 @@ def take(settings: AgentSettings) -> wire.Inventory:
         nics=_nics(),
         utilization_cap=1.0,
         machine_id=machine_id(),
-        drivers=[wire.Driver(id="process", version=version(), kinds=["command"])],
+        drivers=[wire.Driver(id="process", version=VERSION, kinds=["command"])],
     )
 
 

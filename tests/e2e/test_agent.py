@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from agent.inventory import version
 from resources.effect import Applied, Rejected
 from resources.reference import Ref
+from resources.version import VERSION
 from store import nodes, resources
 from tests.agent_world import World, a_world, alive, attempt, gone, once_there
 
@@ -49,7 +49,7 @@ async def test_the_node_is_made_by_the_hello_that_spends_the_token(world: World)
     assert (node.spec.pool, node.spec.zone) == ("local", "zone-a")
     assert dict(node.labels) == {
         "rmctl/cap.nvenc": "1",
-        "rmctl/driver.process": version(),
+        "rmctl/driver.process": VERSION,
         "rmctl/driver-kind.process.command": "1",
     }
     assert facts is not None
