@@ -11,7 +11,7 @@ import pytest
 
 from agent import inventory
 from agent.errors import SettingsRefused
-from agent.inventory import take, version
+from agent.inventory import take
 from agent.settings import AgentSettings
 from api.agent_wire import hello_of
 from api.proto import agent_pb2 as wire
@@ -20,6 +20,7 @@ from controllers.runtime.decision import Facts
 from resources.facts import NodeFacts
 from resources.node import NicStatus, Node, NodeSpec, NodeStatus
 from resources.reference import Ref
+from resources.version import VERSION
 from store import nodes
 from store.store import Store
 from tests.clocked import Clocked
@@ -76,7 +77,7 @@ def test_what_a_machine_has_reaches_the_store_and_its_node_shows_it(tmp_path: Pa
     path.write_text(json.dumps([{"id": "gpu0", "class": "gpu"}]))
     taken = take(settings(tmp_path, capacity=4, capabilities=("nvenc",), devices=path))
     assert [device.id for device in taken.devices] == ["gpu0"]
-    assert [(one.id, one.version, list(one.kinds)) for one in taken.drivers] == [("process", version(), ["command"])]
+    assert [(one.id, one.version, list(one.kinds)) for one in taken.drivers] == [("process", VERSION, ["command"])]
     taken.images.append("registry.example/encoder:3")
     taken.nics.add(name="eth9", addresses=["10.0.0.9"], speed_mbit=25_000)
     taken.machine_id = "0123456789abcdef"
