@@ -55,7 +55,7 @@ class Inventory:
 class NodeFacts:
     """`last_heartbeat` by the server's clock; `connected` whether its stream is open now.
 
-    `lost_seconds` is the patience that it was promised when it connected: the fences on it go by that, and its heartbeats
+    `lost_seconds` is the patience that it was promised when it connected: fences on it go by that, and heartbeats
     by `silent_seconds`.
     """
 
