@@ -166,6 +166,16 @@ def test_deleting_on_a_silent_node_waits_and_on_a_lost_one_does_not() -> None:
     assert (on.gone, on.allocations) == (True, {})
 
 
+def test_a_stop_that_nobody_will_answer_keeps_no_deletion_back() -> None:
+    """The node fell silent with the stop on its way; what ran there is given up, and so is the stop."""
+    on = stage().up()
+    on.job = replace(on.job, deletion_timestamp=on.now)
+    on.run()
+    assert silent(on).settle().cancel == ()
+    assert lost(on).run().cancel == ("stop/1/1",)
+    assert on.gone
+
+
 def test_deleting_a_held_job_of_a_lost_node_names_the_way_out() -> None:
     on = stage(onDisconnect="hold").up()
     on.job = replace(on.job, deletion_timestamp=on.now)
