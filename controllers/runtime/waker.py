@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.patience import Patience
+from resources.job import Job
 from resources.reference import Ref
 from store import queue, resources
 from store.environment import Environment
@@ -55,7 +57,7 @@ class Waker:
             self._work.wait(self._until_gauges())
             self._work.clear()
             with self._store.publishing:
-                jobs = [ref for pool in sorted(self._fleet.gained) for ref in self._first(pool)]
+                jobs = [ref for pool in sorted(self._fleet.gained) for ref in woken(self._fleet.waiting(pool))]
                 self._fleet.gained.clear()
                 gauges = self._moved()
             if jobs or gauges:
@@ -77,13 +79,13 @@ class Waker:
         self._gauges_at = None
         return moved
 
-    def _first(self, pool: str) -> list[Ref]:
-        """By priority, then age, and always the one that has waited longest."""
-        waiting = self._fleet.waiting(pool)
-        if not waiting:
-            return []
-        oldest = min(waiting, key=lambda job: job.status.waiting_since or job.created_at)
-        return list(dict.fromkeys([oldest.ref, *(job.ref for job in waiting[:MOST_WOKEN])]))
+
+def woken(waiting: Sequence[Job]) -> list[Ref]:
+    """The first of those that wait, in their order, and always the one that has waited longest: it jumps no queue."""
+    if not waiting:
+        return []
+    oldest = min(waiting, key=lambda job: job.status.waiting_since or job.created_at)
+    return list(dict.fromkeys([*(job.ref for job in waiting[:MOST_WOKEN]), oldest.ref]))
 
 
 def _enqueue(tx: Tx, jobs: list[Ref], gauges: list[tuple[str, str]]) -> None:

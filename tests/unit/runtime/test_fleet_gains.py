@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from controllers.runtime.fleet import Fleet
+from controllers.runtime.waker import MOST_WOKEN, woken
 from placement import Spare
 from resources.allocation import Allocation
 from resources.job import JobStatus
@@ -54,6 +55,28 @@ def test_room_given_back_in_the_commit_that_lets_a_job_wait_is_a_gain_for_it(sto
 
     store.write(both)
     assert fleet.gained == {"local"}
+
+
+def test_a_gain_wakes_the_urgent_first_whoever_has_waited_longest(store: Store) -> None:
+    """The oldest is woken even behind more urgent ones than a gain wakes, and does not go before them."""
+
+    def wait_(tx, name, since, **spec):
+        ref = Ref("job", f"b.primary.{name}", "default")
+        document = {"pool": "local", "bundle": "b", "role": "primary", "index": 0, **a_job_entry(name), **spec}
+        job = resources.create(tx, ref, document)
+        resources.replace_status(tx, job, JobStatus(phase="pending", waiting_since=since))
+
+    def many(tx):
+        wait_(tx, "patient", 1.0)
+        for number in range(MOST_WOKEN):
+            wait_(tx, f"urgent-{number}", 2.0 + number, priority=10)
+        wait_(tx, "late", 99.0)
+
+    fleet = a_fleet(store)
+    store.write(many)
+    told = [ref.name.rpartition(".")[2] for ref in woken(fleet.waiting("local"))]
+    assert told == [*(f"urgent-{number}" for number in range(MOST_WOKEN)), "patient"]
+    assert woken(()) == []
 
 
 def test_room_that_nobody_waits_for_wakes_nobody(store: Store) -> None:
