@@ -18,6 +18,7 @@ from store.tx import Tx
 
 MOST_WOKEN = 64
 """Pending jobs woken by one gain of room; the tick of each job wakes the rest."""
+APART_SECONDS = 1e-6
 GAUGE_SECONDS = 0.5
 """How late the gauges of pools and nodes may be."""
 
@@ -62,7 +63,7 @@ class Waker:
                 gauges = self._moved()
             if jobs or gauges:
                 with suppress(Failed):
-                    self._patience.write(partial(_enqueue, jobs=jobs, gauges=gauges))
+                    self._patience.write(partial(wake, jobs=jobs, gauges=gauges))
 
     def _until_gauges(self) -> float | None:
         return None if self._gauges_at is None else max(self._gauges_at - self._environment.monotonic(), 0.0)
@@ -88,9 +89,10 @@ def woken(waiting: Sequence[Job]) -> list[Ref]:
     return list(dict.fromkeys([*(job.ref for job in waiting[:MOST_WOKEN]), oldest.ref]))
 
 
-def _enqueue(tx: Tx, jobs: list[Ref], gauges: list[tuple[str, str]]) -> None:
-    for ref in jobs:
-        queue.enqueue(tx, ref)
+def wake(tx: Tx, jobs: list[Ref], gauges: list[tuple[str, str]]) -> None:
+    """The queue hands out what is due by the instant, so that each job is due a little before the next."""
+    for place, ref in enumerate(jobs):
+        queue.enqueue(tx, ref, tx.now - (len(jobs) - place) * APART_SECONDS)
     for kind, name in gauges:
         ref = Ref(kind, name)
         if resources.stands(tx, ref):
