@@ -36,6 +36,21 @@ def test_a_lost_node_has_its_job_placed_again_at_once() -> None:
     assert [e.message for e in decision.events] == ["lost with node-a", "node-b of 2 nodes, tier local"]
 
 
+def test_a_job_that_waits_after_the_loss_of_its_node_says_so_and_not_how_it_ended_before() -> None:
+    on = stage("node-a", "node-b").up()
+    crash(on)
+    on.settle()
+    on.after(5).run()
+    on.up()
+    where = on.job.status.node
+    lost(on.after(7), where).settle()
+    told = on.said()
+    assert told is not None
+    assert told[2].startswith(f"recovers: lost with {where} after 7 s, next start at ")
+    assert on.job.status.last_exit is not None
+    assert (on.job.status.last_exit.node, on.job.status.last_exit.signal) == (where, None)
+
+
 def test_a_lost_node_that_comes_back_has_its_older_instance_stopped() -> None:
     on = lost(stage().up())
     on.run()
