@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from placement.amounts import shortage
+from placement.bookings import devices_on
 from placement.node import NodeView
 from placement.request import ANY_VALUE, Request, spoken
 from placement.scene import Scene
@@ -87,6 +88,16 @@ def ports(request: Request, node: NodeView, scene: Scene) -> str | None:
     return None
 
 
+def devices(request: Request, node: NodeView, scene: Scene) -> str | None:
+    found = devices_on(request, node, binpack=scene.tier.packing == "binpack")
+    return found.reason if found.filter == "fits" else None
+
+
+def topology(request: Request, node: NodeView, scene: Scene) -> str | None:
+    found = devices_on(request, node, binpack=scene.tier.packing == "binpack")
+    return found.reason if found.filter == "topology" else None
+
+
 def exclusive(request: Request, node: NodeView, scene: Scene) -> str | None:
     """Both ways: a node held by a stranger, and a node with strangers for a job that wants it alone."""
     if not node.owners:
@@ -128,6 +139,8 @@ FILTERS: tuple[tuple[str, Filter], ...] = (
     ("labels", labels),
     ("fits", fits),
     ("ports", ports),
+    ("fits", devices),
+    ("topology", topology),
     ("exclusive", exclusive),
     ("separate", separate),
     ("together", together),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from placement.bookings import amounts_on, devices_on
 from placement.fullness import SCALE, fullness
 from placement.node import NodeView
 from placement.ranking import Ranking
@@ -60,7 +61,11 @@ def prefer_spare(request: Request, node: NodeView, scene: Scene) -> int:
 
 def packing(request: Request, node: NodeView, scene: Scene) -> int:
     """Fullness once placed, the mean over the resources asked for; its complement where the tier spreads."""
-    full = fullness(request.asked, node.used, node.capacity)
+    if request.want is None:
+        full = fullness(request.asked, node.used, node.capacity)
+    else:
+        used, has = amounts_on(request, node)
+        full = fullness(request.asked + request.want.units, node.used + used, node.capacity + has)
     return full if scene.tier.packing == "binpack" else SCALE - full
 
 
@@ -74,6 +79,11 @@ def spread(request: Request, node: NodeView, scene: Scene) -> int:
     return SCALE // (1 + mine)
 
 
+def topology(request: Request, node: NodeView, scene: Scene) -> int:
+    """The worst link of what would be picked; neutral where there is none to speak of, or one is not known."""
+    return devices_on(request, node, binpack=scene.tier.packing == "binpack").score
+
+
 CRITERIA: dict[str, Criterion] = {
     "resilience": resilience,
     "booted": booted,
@@ -84,6 +94,7 @@ CRITERIA: dict[str, Criterion] = {
     "packing": packing,
     "same_zone": same_zone,
     "spread": spread,
+    "topology": topology,
 }
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from placement.amounts import Amounts
+from placement.boards import Board
 from placement.errors import InvalidRequest
 from placement.ranking import LEXICOGRAPHIC, Ranking
 
@@ -22,6 +23,8 @@ class Shape:
     labels: Mapping[str, str] = field(default_factory=dict)
     """Labels that such a machine will carry, capabilities included (capability_labels spells those)."""
     images: frozenset[str] = frozenset()
+    board: Board | None = None
+    """The devices that such a machine will have; what links them is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ CRITERION_NAMES = (
     "packing",
     "same_zone",
     "spread",
+    "topology",
 )
 DEFAULT_TOP_N = 5
 ALIASES = {"binpack": "packing"}
@@ -44,7 +45,7 @@ class Ranking(NamedTuple):
 
 
 LEXICOGRAPHIC = Ranking(tuple(((name, 1000),) for name in CRITERION_NAMES[:8]))
-WEIGHTED = Ranking(((("packing", 1000), ("spread", 250)),), DEFAULT_TOP_N)
+WEIGHTED = Ranking(((("packing", 1000), ("topology", 1000), ("spread", 250)),), DEFAULT_TOP_N)
 PRESETS = {"lexicographic": LEXICOGRAPHIC, "weighted": WEIGHTED}
 
 

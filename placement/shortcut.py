@@ -75,6 +75,10 @@ class Search:
         self.around = scene_of(request, fleet, STRAY)
         self.looked_at: dict[str, TierPolicy] = {}
         self.special = request.forbid.nodes.union(fleet.nodes_of(request.owner))
+        self.asked: tuple[int, ...] = request.asked
+        if request.want is not None:
+            self.special |= self.index.timed
+            self.asked += request.want.units
         apart = (name for owner in request.separate for name in fleet.nodes_of(owner))
         self.skip = self.special.union(request.excluded, apart)
         ports = frozenset(request.asked_ports) if not self.shelf.ports else frozenset()
@@ -114,7 +118,7 @@ class Search:
 
     def _top(self, scene: Scene, *, compliant: bool) -> Iterator[Ranked]:
         """The best node of the tier, special ones apart; nothing if none fits."""
-        asked, binpack = self.request.asked, scene.tier.packing == "binpack"
+        asked, binpack = self.asked, scene.tier.packing == "binpack"
         ranks = standings(self.request, scene, self.policy.ranking, self.index)
         best: tuple[Standing, int, str] | None = None
         key: tuple[int, ...] = ()
@@ -125,7 +129,8 @@ class Search:
             if shelf is None or (compliant and standing.violated):
                 continue
             alike = best is not None and standing.fixed is best[0].fixed
-            found = shelf.first(asked, self.unfit, binpack=binpack, at_least=best[1] if best and alike else 0)
+            at_least = best[1] if best and alike else 0
+            found = shelf.first(asked, self.unfit, binpack=binpack, blend=ranks.blend, at_least=at_least)
             if found is None:
                 continue
             if best is not None and alike:
@@ -147,7 +152,8 @@ class Search:
         for standing in classes.classes:
             shelf = self.shelf.classes.get(standing.group)
             if shelf is not None and not (compliant and standing.violated):
-                found = shelf.ranked(request.asked, self.unfit, binpack=tier.packing == "binpack")
+                binpack = tier.packing == "binpack"
+                found = shelf.ranked(self.asked, self.unfit, binpack=binpack, blend=classes.blend)
                 rows.append(_row(tier, classes, standing, found))
         return merge(*rows, key=best_first)
 

@@ -28,9 +28,11 @@ def tally(cascade: Cascade, shelf: Shelf, around: Scene, apart: frozenset[str]) 
             told[reason] += on_shelf.size - gone[group, None]
             continue
         for key, names in on_shelf.buckets.items():
-            short = shortage(Amounts(*key[1]).minus(Amounts(*key[2])), cascade.request.asked)
+            short = shortage(Amounts(*key[1][:3]).minus(Amounts(*key[2][:3])), cascade.request.asked)
             if short is not None:
                 told[printed("fits", short)] += len(names) - gone[group, key]
+            elif key[0] and not cascade.request.asked_ports:
+                told[key[0]] += len(names) - gone[group, key]
             else:
                 told.update(_last_word(name, cascade, around) for name in names if name not in apart)
     return ordered(+told)

@@ -199,7 +199,7 @@ def _shorthand(expression: Expression) -> str:
     return f"{key} {sign} {values[0]}"
 
 
-def _quoted(value: str | int | float) -> str:
+def _quoted(value: str | float) -> str:
     if not isinstance(value, str):
         return spelling(value)
     if PLAIN_VALUE.fullmatch(value):

@@ -105,8 +105,8 @@ def test_a_level_is_the_weighted_sum_of_measures_between_0_and_1():
     fleet = a_fleet(a_node("a"), claims=[a_claim("a", ask=1, tenant="acme")])
     policy = PoolPolicy(tiers=(LOCAL,), ranking=WEIGHTED)
     (entry,) = plan(a_request(tenant="acme"), fleet, policy).ranked
-    assert entry.key == (1000 * SCALE // 2 + 250 * SCALE // 2,)
-    assert shares(WEIGHTED, entry.key) == {"packing+spread": 0.5}
+    assert entry.key == (1000 * SCALE // 2 + 1000 * SCALE // 2 + 250 * SCALE // 2,)
+    assert shares(WEIGHTED, entry.key) == {"packing+topology+spread": 0.5}
 
 
 def test_a_tiers_name_stands_once_in_a_pool():
