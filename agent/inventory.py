@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 from importlib import metadata
-from pathlib import Path
 
 import psutil
 
+from agent import devices
 from agent.errors import SettingsRefused
 from agent.settings import AgentSettings
 from api.proto import agent_pb2 as wire
 from resources.quantities import milli
 
 MIB = 1024 * 1024
-DEVICES = "expected a JSON list of objects with id and class"
 
 
 def version() -> str:
@@ -49,7 +47,7 @@ def take(settings: AgentSettings) -> wire.Inventory:
         address=settings.address,
         capabilities=settings.capabilities,
         labels=dict(settings.labels),
-        devices=[] if settings.devices is None else _devices(settings.devices),
+        devices=[] if settings.devices is None else devices.read(settings.devices),
         nics=_nics(),
         utilization_cap=1.0,
     )
@@ -63,24 +61,3 @@ def _nics() -> list[wire.Nic]:
         for name, addresses in psutil.net_if_addrs().items()
         if name != "lo" and name in speeds and speeds[name].isup
     ]
-
-
-def _devices(path: Path) -> list[wire.Device]:
-    """A JSON list of {id, class, attributes, links}."""
-    try:
-        listed = json.loads(path.read_bytes())
-        if not isinstance(listed, list):
-            raise SettingsRefused(f"--devices: {path}: {DEVICES}")
-        return [
-            wire.Device(
-                id=str(one["id"]),
-                attributes={str(name): str(value) for name, value in one.get("attributes", {}).items()},
-                links=[str(link) for link in one.get("links", [])],
-                **{"class": str(one["class"])},
-            )
-            for one in listed
-        ]
-    except OSError as error:
-        raise SettingsRefused(f"--devices: {path}: {error.strerror}") from error
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise SettingsRefused(f"--devices: {path}: {DEVICES}") from error

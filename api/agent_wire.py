@@ -180,6 +180,8 @@ def _start(command: StartJob) -> wire.Start:
         stop_grace_seconds=spec.stop_grace_seconds,
         on_disconnect=spec.on_disconnect,
         run_as=spec.run_as or "",
+        gpu_index=command.gpu_index,
+        devices=command.devices,
     )
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from controllers.brake import Silence, silence
-from controllers.nodes import capacity, life, openness
+from controllers.nodes import capacity, cards, life, openness
 from controllers.runtime.controller import Reader
 from controllers.runtime.decision import Decision, Facts
 from resources.allocation import Allocation
 from resources.conditions import condition
+from resources.devices import Device
 from resources.event import Event
 from resources.facts import NodeFacts
 from resources.names import job_key
@@ -31,6 +32,8 @@ class NodeView:
     pool: Pool | None = None
     silence: Silence = ALONE
     server_started_at: float = 0.0
+    devices: Sequence[Device] = ()
+    """As they counted for placement until now."""
 
 
 class NodeController:
@@ -48,6 +51,7 @@ class NodeController:
         return NodeView(
             facts=facts,
             allocations=tuple(reader.allocations(node=resource.name)),
+            devices=reader.devices(resource.name),
             pool=pool if isinstance(pool, Pool) else None,
             silence=told,
             server_started_at=reader.server_started_at,
@@ -58,6 +62,8 @@ class NodeController:
         rules = None if view.pool is None else view.pool.spec
         now = life.look(node, view.facts, rules, view.silence, started=view.server_started_at, now=facts.now)
         reasons = openness.reasons(node, view.facts, now)
+        devices, proving, look = cards.counted(view.facts, view.devices, node.status, rules, facts.now)
+        looks = [at for at in (now.next_look, look) if at is not None]
         status = NodeStatus(
             observed_generation=node.generation,
             phase=now.phase,
@@ -67,6 +73,8 @@ class NodeController:
             agent_version=None if view.facts is None else view.facts.inventory.agent_version or None,
             boot_id=None if view.facts is None else view.facts.boot_id or None,
             capacity=capacity.amounts(node.spec, view.facts, view.allocations),
+            gpus=cards.gpus(devices, view.allocations),
+            devices_well_since=proving,
             ports=tuple(sorted({port for a in view.allocations for port in a.ports})),
             images=() if view.facts is None else tuple(sorted(view.facts.inventory.images)),
             capabilities=() if view.facts is None else tuple(sorted(view.facts.inventory.capabilities)),
@@ -83,11 +91,11 @@ class NodeController:
         turned = now.phase != node.status.phase or now.given_up != node.status.given_up
         return Decision(
             status,
-            rooms=capacity.rooms(node, view.facts),
+            rooms=capacity.rooms(node, view.facts, devices),
             blocks=openness.blocks(node, reasons),
             events=_events(node, now),
             wake=_wake(node, view.allocations) if turned else (),
-            requeue_after=None if now.next_look is None else max(now.next_look - facts.now, 0.0),
+            requeue_after=max(min(looks) - facts.now, 0.0) if looks else None,
         )
 
 

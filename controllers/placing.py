@@ -6,13 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from placement import (
+    WHOLE,
     Amounts,
+    Ask,
+    Atom,
     FleetView,
     Forbid,
     PoolPolicy,
     Request,
     Shape,
     TierPolicy,
+    board,
     capability_labels,
     ranking_from,
 )
@@ -22,7 +26,12 @@ from resources.names import JobKey
 from resources.pool import InstanceShape, PoolSpec, Tier
 from resources.quantities import milli
 from resources.reference import Ref
+from resources.selectors import ANYTHING, Expression, Selector
 
+WHOLE_GPU = "norsk.io/nvidia-gpu"
+"""The capability that stands for a GPU of one's own."""
+GPU = "gpu"
+MODEL = "gpuModel"
 SPARES: Mapping[str, SparePreference] = {"preferSpare": "prefer", "avoidSpare": "avoid", "drop": "any"}
 
 
@@ -56,6 +65,7 @@ def request_for(
     ever_ran: bool = False,
     excluded: Mapping[str, str] | None = None,
     second_chance: frozenset[str] = frozenset(),
+    now: float | None = None,
 ) -> Request:
     """What the placer is asked for this job. `mates` are the other jobs of its bundle, of both roles.
 
@@ -68,7 +78,12 @@ def request_for(
     room = amounts
     for mate in group if first else ():
         room = room.plus(amounts_of(mate.spec))
-    capabilities = [name for s in (spec, *(m.spec for m in group)) for name in s.requirements.required_capabilities]
+    capabilities = [
+        name
+        for s in (spec, *(m.spec for m in group))
+        for name in s.requirements.required_capabilities
+        if name != WHOLE_GPU
+    ]
     return Request(
         owner=owner_of(ref),
         pool=spec.pool,
@@ -92,7 +107,25 @@ def request_for(
         template=spec.template,
         override_reservation=spec.override_reservation,
         spare=_spare(spec, ever_ran=ever_ran),
+        devices=asks_of(spec),
+        group_devices=tuple(ask for m in group for ask in asks_of(m.spec)) if first else (),
+        start=now,
     )
+
+
+def asks_of(spec: JobSpec) -> tuple[Ask, ...]:
+    """As listed, then the part of a GPU, then the whole one that a capability stands for."""
+    asked = spec.requirements
+    asks = [
+        Ask(ask.device_class, ask.count or 1, ask.units or WHOLE, ask.selects, ask.topology) for ask in asked.devices
+    ]
+    if asked.required_gpu_capacity is not None:
+        model = asked.required_gpu_model
+        selector = ANYTHING if model is None else Selector((Expression(MODEL, "In", (model,)),))
+        asks.append(Ask(GPU, 1, milli(asked.required_gpu_capacity), selector))
+    if WHOLE_GPU in asked.required_capabilities:
+        asks.append(Ask(GPU))
+    return tuple(asks)
 
 
 def exclusive(spec: JobSpec, mates: Sequence[Mate]) -> bool:
@@ -121,7 +154,9 @@ def _tier(tier: Tier) -> TierPolicy:
 def _shape(shape: InstanceShape) -> Shape:
     capacity = Amounts(int(shape.total_capacity * 1000), shape.total_cores, shape.memory_mib)
     labels = dict.fromkeys(capability_labels(shape.capabilities), "")
-    return Shape(shape.instance_type, capacity, labels)
+    models = [gpu.model for gpu in shape.gpus for _ in range(gpu.count)]
+    atoms = [Atom(f"gpu-{at:02}", GPU, ((MODEL, model),), position=at) for at, model in enumerate(models)]
+    return Shape(shape.instance_type, capacity, labels, board=board(atoms) if atoms else None)
 
 
 def _owners(ref: Ref, spec: JobSpec, names: Sequence[str]) -> frozenset[str]:

@@ -10,7 +10,9 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 
 from resources.allocation import Allocation
 from resources.canonical import canonical
+from resources.devices import Booking
 from resources.reference import Ref
+from store import bookings
 from store.errors import Short
 from store.notes import BlocksChanged, Released, Reserved, RoomSet
 from store.statements import prepared
@@ -88,7 +90,7 @@ def scalars(allocation: Allocation) -> tuple[tuple[str, int], ...]:
 def reserve(tx: Tx, allocation: Allocation) -> None:
     """Claim room; the same allocation again writes nothing. Raises Short naming what the node lacks.
 
-    Order of statements: node, scalars, ports, allocation row, rollup.
+    Order of statements: node, devices, bookings, scalars, ports, allocation row, rollup.
     """
     found = find(tx, allocation.id)
     if found is not None:
@@ -98,6 +100,7 @@ def reserve(tx: Tx, allocation: Allocation) -> None:
     reasons = blocks(tx, allocation.node)
     if reasons:
         raise Short(allocation.node, f"{allocation.node} is no longer schedulable")
+    bookings.book(tx, allocation)
     for resource, amount in scalars(allocation):
         values = {"n": allocation.node, "r": resource, "a": amount}
         if amount and tx.write(_take, values).rowcount == 0:
@@ -115,6 +118,7 @@ def release(tx: Tx, allocation_id: str) -> Allocation | None:
     found = find(tx, allocation_id)
     if found is None:
         return None
+    bookings.free(tx, found)
     for resource, amount in scalars(found):
         if amount:
             tx.write(_give, {"n": found.node, "r": resource, "a": amount})
@@ -162,6 +166,7 @@ def drop_node(tx: Tx, node: str, pool: str) -> None:
     gone = {row.resource: (-row.capacity, -row.allocated) for row in tx.execute(_scalars, {"n": node})}
     tx.write(delete(node_scalars).where(node_scalars.c.node == node))
     tx.write(delete(node_blocks).where(node_blocks.c.node == node))
+    bookings.set_devices(tx, node, ())
     _roll(tx, pool, gone)
 
 
@@ -227,6 +232,10 @@ def _row(a: Allocation) -> dict[str, Any]:
         "memory_mib": a.memory_mib,
         "ports": canonical(list(a.ports)),
         "exclusive": int(a.exclusive),
+        "kind": a.owner.kind,
+        "devices": canonical([list(booking) for booking in a.devices]),
+        "starts_at": a.starts_at,
+        "ends_at": a.ends_at,
     }
 
 
@@ -234,7 +243,7 @@ def _read(row: Row[Any]) -> Allocation:
     return Allocation(
         id=row.id,
         uid=row.uid,
-        owner=Ref("job", row.owner_name, row.owner_project),
+        owner=Ref(row.kind, row.owner_name, row.owner_project),
         instance=row.instance,
         pool=row.pool,
         node=row.node,
@@ -243,6 +252,9 @@ def _read(row: Row[Any]) -> Allocation:
         memory_mib=row.memory_mib,
         ports=tuple(json.loads(row.ports)),
         exclusive=bool(row.exclusive),
+        devices=tuple(Booking(*booking) for booking in json.loads(row.devices)) if row.devices != "[]" else (),
+        starts_at=row.starts_at,
+        ends_at=row.ends_at,
     )
 
 

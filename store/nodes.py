@@ -10,6 +10,7 @@ from sqlalchemy import Row, bindparam, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from resources.canonical import canonical
+from resources.devices import Device
 from resources.facts import Instance, Inventory, LogTail, NodeFacts
 from store.node_tables import instances, log_tails, node_facts
 from store.notes import NodeReported
@@ -78,6 +79,7 @@ def put_facts(tx: Tx, facts: NodeFacts) -> None:
                     **inventory,
                     "capabilities": list(facts.inventory.capabilities),
                     "images": list(facts.inventory.images),
+                    "devices": list(inventory["devices"]),
                 }
             ),
             "last_heartbeat": facts.last_heartbeat,
@@ -174,7 +176,9 @@ def _trim(tx: Tx, uid: str) -> None:
 
 def _read_facts(row: Row[Any]) -> NodeFacts:
     known = json.loads(row.inventory)
-    inventory = Inventory(**{**known, "capabilities": tuple(known["capabilities"]), "images": tuple(known["images"])})
+    lists = {name: tuple(known[name]) for name in ("capabilities", "images")}
+    devices = tuple(Device(**device) for device in known.get("devices", ()))
+    inventory = Inventory(**{**known, **lists, "devices": devices})
     return NodeFacts(row.node, row.boot_id, inventory, row.last_heartbeat, row.report_seq, bool(row.connected))
 
 

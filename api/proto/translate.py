@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import get_args
 
 from api.proto import agent_pb2 as wire
+from resources.devices import Device
 from resources.facts import Instance, InstanceState, Inventory
 
+MOST_DEVICES = 256
+"""What one node may list."""
 STATES: tuple[InstanceState, ...] = get_args(InstanceState)
 TO_WIRE = {name: wire.State.Value(name.upper()) for name in STATES}
 FROM_WIRE = {number: name for name, number in TO_WIRE.items()}
@@ -86,7 +90,46 @@ def inventory_from_wire(message: wire.Inventory, agent_version: str) -> Inventor
         utilization_cap=cap if math.isfinite(cap) and 0 < cap <= 1 else 1.0,
         agent_version=agent_version,
         labels=dict(message.labels),
+        devices=_devices(message.devices),
     )
+
+
+def device_to_wire(device: Device) -> wire.Device:
+    message = wire.Device(
+        id=device.id,
+        attributes=device.attributes,
+        unhealthy=not device.healthy,
+        unbookable=not device.bookable,
+        parent=device.parent or "",
+        link_words=device.links,
+        **{"class": device.kind},
+    )
+    if device.numa is not None:
+        message.numa = device.numa
+    return message
+
+
+def _devices(messages: Iterable[wire.Device]) -> tuple[Device, ...]:
+    found: dict[str, Device] = {}
+    for message in messages:
+        kind = getattr(message, "class")
+        if not message.id or not kind:
+            raise ValueError("inventory.devices: id and class are required")
+        if message.id in found:
+            raise ValueError(f'inventory.devices: "{message.id}" is listed twice')
+        found[message.id] = Device(
+            id=message.id,
+            kind=kind,
+            attributes=dict(message.attributes),
+            healthy=not message.unhealthy,
+            bookable=not message.unbookable,
+            numa=message.numa if message.HasField("numa") else None,
+            parent=message.parent or None,
+            links=dict.fromkeys(message.links, "NV") | dict(message.link_words),
+        )
+    if len(found) > MOST_DEVICES:
+        raise ValueError(f"inventory.devices: at most {MOST_DEVICES}")
+    return tuple(found.values())
 
 
 def _instant(field: str, value: float, now: float) -> float:

@@ -17,6 +17,8 @@ def question(
     view: JobView,
     fleet: FleetView,
     races: Mapping[str, str] | None = None,
+    *,
+    now: float | None = None,
 ) -> Request:
     """`fleet` is the view less what this job would give back (`without`); `races` are nodes lost to others just now."""
     own = {} if status.excluded_node is None else {status.excluded_node: status.excluded_reason or sentences.RECOVERING}
@@ -30,6 +32,7 @@ def question(
         ever_ran=status.ever_ran,
         excluded={**own, **lost},
         second_chance=again - lost.keys(),
+        now=now,
     )
 
 

@@ -31,6 +31,10 @@ class StartJob:
     attempt: int
     spec: JobSpec
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    devices: tuple[str, ...] = ()
+    """Ids of the devices that it gets, in the order of its asks."""
+    gpu_index: int | None = None
+    """Which of the node's GPUs the first of them is."""
 
     @property
     def capacity_milli(self) -> int:
@@ -108,6 +112,8 @@ def start_of(effect: EffectRecord, secrets: Mapping[str, str]) -> StartJob:
         instance_key=request["instanceKey"],
         attempt=request["attempt"],
         spec=JobSpec.model_validate(request["spec"]),
+        devices=tuple(request.get("devices", ())),
+        gpu_index=request.get("gpuIndex"),
         secrets=secrets,
     )
 

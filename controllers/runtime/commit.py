@@ -8,7 +8,7 @@ from controllers.runtime.decision import Apply, Block, Decision, Delete, Release
 from resources.canonical import Document
 from resources.effect import EFFECTS_FINALIZER
 from resources.resource import Resource
-from store import applied, effects, events, ledger, queue, resources
+from store import applied, bookings, effects, events, ledger, queue, resources
 from store.errors import StoreError
 from store.queue import Claim
 from store.tx import Tx
@@ -41,6 +41,7 @@ def _store(tx: Tx, resource: Resource[Any, Any], decision: Decision) -> Resource
     """What a decision on an older version runs into is a conflict, whatever it is."""
     for room in decision.rooms:
         ledger.set_room(tx, room.node, room.pool, dict(room.amounts))
+        bookings.set_devices(tx, room.node, room.devices)
     for block in decision.blocks:
         _block(tx, block)
     for change in decision.claims:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from resources.allocation import Allocation
 from resources.canonical import Document
+from resources.devices import Device
 from resources.effect import Effect
 from resources.event import Event
 from resources.reference import Ref
@@ -67,12 +68,13 @@ class Unblock:
 class Room:
     """What a node has: resource (vcpu in thousandths, cores, memory in MiB) to (total, claimable).
 
-    Claims stay as they are.
+    `devices` in the order in which the node lists them. Claims stay as they are.
     """
 
     node: str
     pool: str
     amounts: Mapping[str, tuple[int, int]]
+    devices: tuple[Device, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from controllers.runtime.decision import Decision, Reserve
-from placement import Amounts, Claim, FleetView, NodeView
+from placement import Amounts, Atom, Board, Claim, FleetView, NodeView, board
 from resources.allocation import Allocation
+from resources.devices import Device
 from resources.facts import NodeFacts
 from resources.job import Job
 from resources.node import Node
 from resources.pool import Pool, PoolSpec
-from store import ledger, nodes, resources
-from store.notes import BlocksChanged, Gone, NodeReported, Released, Reserved, RoomSet, Written
+from store import bookings, ledger, nodes, resources
+from store.notes import BlocksChanged, DevicesSet, Gone, NodeReported, Released, Reserved, RoomSet, Written
 from store.store import Store
 from store.tx import Tx
 
@@ -33,6 +34,7 @@ class Fleet:
         self._rooms: dict[str, dict[str, tuple[int, int]]] = {}
         self._facts: dict[str, NodeFacts] = {}
         self._blocks: dict[str, tuple[str, ...]] = {}
+        self._boards: dict[str, Board | None] = {}
         self._pools: dict[str, PoolSpec] = {}
         self._tiers: dict[str, dict[str, str]] = {}
         self._gains: dict[str, int] = {}
@@ -88,6 +90,7 @@ class Fleet:
             self._pool(pool)
         self._rooms = ledger.all_rooms(tx)
         self._blocks = ledger.all_blocks(tx)
+        self._boards = {node: board_of(found) for node, found in bookings.all_devices(tx).items()}
         self._facts = {facts.node: facts for facts in nodes.all_facts(tx)}
         for node in resources.list_all(tx, "node"):
             assert isinstance(node, Node)
@@ -124,6 +127,10 @@ class Fleet:
                 case RoomSet(node=name, room=room):
                     self._rooms[name] = room
                     self._show(name)
+                case DevicesSet(node=name, devices=devices):
+                    self._boards[name] = board_of(devices)
+                    self.touched.add(("node", name))
+                    self._show(name)
                 case BlocksChanged(node=name, reasons=reasons):
                     self._blocks[name] = reasons
                     self.touched.add(("node", name))
@@ -156,6 +163,7 @@ class Fleet:
                 self._rooms.pop(gone.name, None)
                 self._facts.pop(gone.name, None)
                 self._blocks.pop(gone.name, None)
+                self._boards.pop(gone.name, None)
                 self.view.remove_node(gone.name)
                 self.touched.add(("pool", gone.spec.pool))
             case Pool():
@@ -204,6 +212,7 @@ class Fleet:
             no_schedule=blocks if room else tuple(dict.fromkeys((*blocks, "no inventory"))),
             capacity=Amounts(*(room.get(resource, (0, 0))[1] for resource in ("vcpu", "cores", "memory"))),
             images=frozenset(facts.inventory.images) if facts else frozenset(),
+            board=self._boards.get(node.name),
         )
 
 
@@ -216,4 +225,21 @@ def seen(allocation: Allocation) -> Claim:
         amounts=Amounts(allocation.capacity_milli, allocation.cores, allocation.memory_mib),
         ports=allocation.ports,
         exclusive=allocation.exclusive,
+        devices=tuple((booking.device, booking.units) for booking in allocation.devices),
+        start=None if allocation.owner.kind == "job" else allocation.starts_at,
+        end=allocation.ends_at,
     )
+
+
+def board_of(devices: Sequence[Device]) -> Board | None:
+    """A node's devices as the placer sees them; None where it has none."""
+    if not devices:
+        return None
+    positions: dict[str, int] = {}
+    atoms = []
+    for device in devices:
+        at = positions[device.kind] = positions.get(device.kind, -1) + 1
+        attributes = tuple(sorted(device.attributes.items()))
+        told = (attributes, device.numa, device.healthy, device.bookable, device.parent)
+        atoms.append(Atom(device.id, device.kind, *told, at))
+    return board(atoms, {(device.id, other): word for device in devices for other, word in device.links.items()})

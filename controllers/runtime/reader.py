@@ -8,11 +8,12 @@ from typing import Any
 from controllers.runtime.fleet import Fleet
 from placement import FleetView
 from resources.allocation import Allocation
+from resources.devices import Device
 from resources.effect import EffectRecord
 from resources.facts import Instance, NodeFacts
 from resources.reference import Ref
 from resources.resource import Resource
-from store import effects, ledger, nodes, resources
+from store import bookings, effects, ledger, nodes, resources
 from store.tx import Tx
 
 SILENT = frozenset({"silent", "lost"})
@@ -46,6 +47,9 @@ class SnapshotReader:
 
     def facts(self, node: str) -> NodeFacts | None:
         return nodes.facts(self._tx, node)
+
+    def devices(self, node: str) -> Sequence[Device]:
+        return bookings.devices_of(self._tx, node)
 
     def effects(self, uid: str) -> Sequence[EffectRecord]:
         return effects.of(self._tx, uid)

@@ -165,7 +165,10 @@ def test_a_pool_becomes_a_policy_tier_by_tier() -> None:
 
 @pytest.mark.parametrize(
     ("ranking", "names"),
-    [("weighted", ("packing+spread",)), ({"levels": [["booted"], {"binpack": 2}], "topN": 3}, ("booted", "packing"))],
+    [
+        ("weighted", ("packing+topology+spread",)),
+        ({"levels": [["booted"], {"binpack": 2}], "topN": 3}, ("booted", "packing")),
+    ],
 )
 def test_a_pools_ranking_is_the_policys(ranking: Any, names: tuple[str, ...]) -> None:
     assert policy_of(PoolSpec.model_validate(a_pool(ranking=ranking))).ranking.names == names
