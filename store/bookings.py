@@ -84,6 +84,16 @@ def book(tx: Tx, allocation: Allocation) -> None:
             raise Short(node, f"an atom on {node} was booked concurrently")
 
 
+def rebook(tx: Tx, allocations: Iterable[Allocation]) -> None:
+    """Write every booking anew as the allocations say, whatever they add up to."""
+    tx.write(delete(device_bookings))
+    for one in allocations:
+        for device, units in one.devices:
+            values = {"node": one.node, "device": device, "allocation": one.id, "units": units}
+            start = tx.now if one.starts_at is None else one.starts_at
+            tx.write(insert(device_bookings).values(**values, starts_at=start, ends_at=one.ends_at))
+
+
 def free(tx: Tx, allocation: Allocation) -> None:
     if allocation.devices:
         tx.write(_free, {"a": allocation.id})

@@ -12,6 +12,7 @@ from controllers.node import NodeController, NodeView
 from controllers.runtime.decision import Block, Decision, Facts, Room, Unblock
 from resources import conditions
 from resources.allocation import Allocation
+from resources.devices import Booking, Device
 from resources.facts import Inventory, NodeFacts
 from resources.node import Node, NodeSpec, NodeStatus
 from resources.pool import Pool, PoolSpec, PoolStatus
@@ -45,6 +46,8 @@ class Stage:
     pool: dict[str, Any] = field(default_factory=dict)
     now: float = NOW
     started: float = 0.0
+    devices: tuple[Device, ...] = ()
+    """As they count; what a pass decides of them is kept."""
 
     def run(self) -> Decision:
         spec = PoolSpec.model_validate(a_pool(**self.pool))
@@ -54,10 +57,12 @@ class Stage:
             Pool(Ref("pool", "local"), "p", 1, 1, spec, PoolStatus()),
             self.others,
             self.started,
+            self.devices,
         )
         decision = NodeController().decide(self.node, view, Facts(now=self.now))
         status = decision.status
         assert isinstance(status, NodeStatus)
+        self.devices = next((room.devices for room in decision.rooms), ())
         self.node = replace(self.node, status=status)
         return decision
 
@@ -269,3 +274,58 @@ def test_a_machine_of_a_cloud_waits_for_a_provider() -> None:
     on = Stage(a_node(provider="aws"), facts=None)
     on.run()
     assert on.said() == ("False", "Booting", "waits for a provider, and this version provisions no machines")
+
+
+CARDS = tuple(Device(f"gpu-{at}", "gpu", {"gpuModel": "H100"}) for at in range(3))
+
+
+def reporting(on: Stage, *sick: int, at: float) -> Decision:
+    """A Hello that says which cards are sick, and the pass that follows."""
+    told = tuple(replace(card, healthy=number not in sick) for number, card in enumerate(CARDS))
+    on.facts = facts(NOW + at, devices=told)
+    return on.at(at)
+
+
+def well(on: Stage) -> list[int]:
+    return [number for number, card in enumerate(on.devices) if card.healthy]
+
+
+def test_one_sick_card_leaves_the_others_and_counts_at_once() -> None:
+    on = Stage()
+    reporting(on, at=0)
+    assert well(on) == [0, 1, 2]
+    reporting(on, 1, at=1)
+    assert well(on) == [0, 2]
+    assert [gpu.healthy for gpu in on.node.status.gpus] == [True, False, True]
+
+
+def test_a_card_that_was_sick_counts_again_after_it_was_well_for_a_while() -> None:
+    on = Stage(pool={"health": {"deviceStableMs": 10_000}})
+    reporting(on, 1, at=0)
+    decision = reporting(on, at=5)
+    assert well(on) == [0, 2]
+    assert decision.requeue_after == 10
+    reporting(on, at=14.9)
+    assert well(on) == [0, 2]
+    reporting(on, at=15)
+    assert well(on) == [0, 1, 2]
+
+
+def test_a_card_that_flaps_never_counts() -> None:
+    on = Stage(pool={"health": {"deviceStableMs": 10_000}})
+    for at in range(0, 60, 10):
+        reporting(on, 1, at=at)
+        reporting(on, at=at + 5)
+        assert well(on) == [0, 2]
+
+
+@pytest.mark.req("F204", "F207", "F415")
+def test_what_is_reserved_of_a_card_is_the_sum_of_what_was_placed_on_it() -> None:
+    claims = [replace(a_claim(), id=str(n), devices=(Booking("gpu-1", units),)) for n, units in enumerate((300, 250))]
+    on = Stage(claims=claims)
+    reporting(on, at=0)
+    assert [(gpu.index, gpu.id, gpu.model, gpu.reserved) for gpu in on.node.status.gpus] == [
+        (0, "gpu-0", "H100", 0),
+        (1, "gpu-1", "H100", 0.55),
+        (2, "gpu-2", "H100", 0),
+    ]
