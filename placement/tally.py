@@ -16,6 +16,7 @@ from placement.survey import last_word
 
 def tally(cascade: Cascade, shelf: Shelf, around: Scene, apart: frozenset[str]) -> dict[str, int]:
     """Refused nodes by printed reason. `apart` are looked at one by one; no member of a group is placed yet."""
+    asked, ports = cascade.request.asked, cascade.request.asked_ports
     told: Counter[str] = Counter()
     gone: Counter[tuple[NodeClass, BucketKey | None]] = Counter()
     for name in apart & shelf.where.keys():
@@ -28,11 +29,12 @@ def tally(cascade: Cascade, shelf: Shelf, around: Scene, apart: frozenset[str]) 
             told[reason] += on_shelf.size - gone[group, None]
             continue
         for key, names in on_shelf.buckets.items():
-            short = shortage(Amounts(*key[1][:3]).minus(Amounts(*key[2][:3])), cascade.request.asked)
-            if short is not None:
-                told[printed("fits", short)] += len(names) - gone[group, key]
-            elif key[0] and not cascade.request.asked_ports:
-                told[key[0]] += len(names) - gone[group, key]
+            blocked, capacity, used, _ = key
+            if any(want and taken + want > most for want, taken, most in zip(asked, used, capacity, strict=False)):
+                short = shortage(Amounts(*capacity[:3]).minus(Amounts(*used[:3])), asked)
+                told[f"fits: {short}"] += len(names) - gone[group, key]
+            elif blocked and not ports:
+                told[blocked] += len(names) - gone[group, key]
             else:
                 told.update(_last_word(name, cascade, around) for name in names if name not in apart)
     return ordered(+told)

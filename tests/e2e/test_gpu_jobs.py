@@ -99,7 +99,7 @@ def test_a_wrong_ask_is_refused_with_its_field(fleet: Fleet, tmp_path: Path) -> 
         "devices: [{class: gpu, count: 1.5}]": "devices[0].count: expected an integer",
         "devices: [{class: gpu}]": "exactly one of count, units",
         'devices: [{class: gpu, count: 1, selector: "a b"}]': "devices[0].selector: column 3: expected =",
-        "devices: [{class: gpu, count: 1, selector: {matchExpressions: [{key: a, op: Like}]}}]": '"Like" is not one of In',
+        "devices: [{class: gpu, count: 1, selector: {matchExpressions: [{key: a, op: Is}]}}]": '"Is" is not one of In',
     }
     for asks, said in cases.items():
         refused = apply(fleet, tmp_path, "wrong", asks)
