@@ -13,6 +13,7 @@ from agent.settings import AgentSettings
 from api.proto import agent_pb2 as wire
 from resources.quantities import milli
 
+DEVICE_LIMITS = "devices.limits"
 MIB = 1024 * 1024
 
 
@@ -45,12 +46,18 @@ def take(settings: AgentSettings) -> wire.Inventory:
         memory_mib=memory,
         zone=settings.zone,
         address=settings.address,
-        capabilities=settings.capabilities,
+        capabilities=_capabilities(settings),
         labels=dict(settings.labels),
         devices=[] if settings.devices is None else devices.read(settings.devices),
         nics=_nics(),
         utilization_cap=1.0,
     )
+
+
+def _capabilities(settings: AgentSettings) -> tuple[str, ...]:
+    """What it was told, and that jobs hear which devices are theirs, where there are any."""
+    named = settings.capabilities
+    return named if settings.devices is None or DEVICE_LIMITS in named else (*named, DEVICE_LIMITS)
 
 
 def _nics() -> list[wire.Nic]:

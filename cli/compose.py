@@ -23,6 +23,7 @@ from api.http.services import Caller, ServerInfo, Services
 from api.listening import Listener, listener
 from cli.settings import ServerSettings
 from cli.sockets import names_of_this_machine, tcp_socket, unix_socket
+from controllers.foresight import foresee
 from controllers.preview import explain, preview
 from controllers.providers.agents import AgentDriver, Connections
 from controllers.registry import CONTROLLERS
@@ -191,6 +192,7 @@ class Server:
                 tx, job, self._manager.fleet, self._store.heard_since(self._manager.started_at)
             ),
             plan=lambda tx, bundle, traced: preview(tx, bundle, self._manager.fleet, traced=traced),
+            foresee=lambda tx, reservation: foresee(tx, reservation, self._manager.fleet),
             secrets=self._secrets,
             execute=lambda node, order, seconds: self._connections.send(node, order, seconds=seconds),
             resumed=self._agents.ask_anew,

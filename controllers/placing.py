@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from placement import (
@@ -21,6 +21,7 @@ from placement import (
     ranking_from,
 )
 from placement.request import SparePreference
+from resources.device_asks import DeviceAsk
 from resources.job import JobSpec
 from resources.names import JobKey
 from resources.pool import InstanceShape, PoolSpec, Tier
@@ -44,6 +45,17 @@ class Mate(NamedTuple):
     @property
     def owner(self) -> str:
         return owner_of(self.ref)
+
+
+def without(fleet: FleetView, allocations: Iterable[str]) -> FleetView:
+    """The view as it would be without these claims; the very same one if there are none."""
+    gone = list(allocations)
+    if not gone:
+        return fleet
+    copy = fleet.copy()
+    for allocation in gone:
+        copy.drop_claim(allocation)
+    return copy
 
 
 def owner_of(ref: Ref) -> str:
@@ -116,9 +128,7 @@ def request_for(
 def asks_of(spec: JobSpec) -> tuple[Ask, ...]:
     """As listed, then the part of a GPU, then the whole one that a capability stands for."""
     asked = spec.requirements
-    asks = [
-        Ask(ask.device_class, ask.count or 1, ask.units or WHOLE, ask.selects, ask.topology) for ask in asked.devices
-    ]
+    asks = list(asks_of_devices(asked.devices))
     if asked.required_gpu_capacity is not None:
         model = asked.required_gpu_model
         selector = ANYTHING if model is None else Selector((Expression(MODEL, "In", (model,)),))
@@ -126,6 +136,10 @@ def asks_of(spec: JobSpec) -> tuple[Ask, ...]:
     if WHOLE_GPU in asked.required_capabilities:
         asks.append(Ask(GPU))
     return tuple(asks)
+
+
+def asks_of_devices(asks: Sequence[DeviceAsk]) -> tuple[Ask, ...]:
+    return tuple(Ask(ask.device_class, ask.count or 1, ask.units or WHOLE, ask.selects, ask.topology) for ask in asks)
 
 
 def exclusive(spec: JobSpec, mates: Sequence[Mate]) -> bool:

@@ -48,6 +48,18 @@ def granted(request: Request, node: NodeView, *, binpack: bool) -> tuple[Granted
     )
 
 
+def leased(node: NodeView) -> tuple[Granted, ...]:
+    """All of a node that can be booked."""
+    if node.board is None:
+        return ()
+    layout = node.board.layout
+    return tuple(
+        Granted(name, layout.kinds[at], WHOLE, layout.positions[at])
+        for at, name in enumerate(node.board.ids)
+        if layout.usable[at]
+    )
+
+
 def amounts_on(request: Request, node: NodeView) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """By class asked for: units in use over the window, and units that there are."""
     if request.want is None or node.board is None:

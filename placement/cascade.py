@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from placement.answers import Placed, Provision, Ranked
-from placement.bookings import granted
+from placement.bookings import granted, leased
 from placement.filters import refusal
 from placement.fleet import FleetView
 from placement.levels import key_of, violations
@@ -79,6 +79,8 @@ class Cascade:
     def _placed(self, best: Ranked, tier: TierPolicy) -> Placed:
         node = self.fleet.node(best.node)
         assert node is not None
+        if self.request.lease:
+            return Placed(best.node, tier.name, best.violated, leased(node))
         atoms = granted(self.request, node, binpack=tier.packing == "binpack") if self.request.want else ()
         return Placed(best.node, tier.name, best.violated, atoms)
 

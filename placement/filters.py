@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from placement.amounts import shortage
@@ -13,6 +13,7 @@ from placement.node import NodeView
 from placement.request import ANY_VALUE, Request, spoken
 from placement.scene import Scene
 
+DEDICATED = "dedicated="
 Filter = Callable[[Request, NodeView, Scene], str | None]
 
 
@@ -50,11 +51,21 @@ def excluded(request: Request, node: NodeView, scene: Scene) -> str | None:
 
 
 def schedulable(request: Request, node: NodeView, scene: Scene) -> str | None:
-    """The first reason that the request does not tolerate; only its own tenant's dedication is tolerable."""
+    """The first reason that the request does not tolerate.
+
+    It tolerates its own tenant's dedication, and all but dedications where it leases the node as a whole.
+    """
     for reason in node.no_schedule:
-        if request.tenant is None or reason != f"dedicated={request.tenant}":
+        if request.lease and not reason.startswith(DEDICATED):
+            continue
+        if request.tenant is None or reason != f"{DEDICATED}{request.tenant}":
             return reason
     return None
+
+
+def open_to_somebody(no_schedule: Sequence[str]) -> bool:
+    """Whether some tenant could be placed there: no reason at all, or one dedication alone."""
+    return not no_schedule or (len(no_schedule) == 1 and no_schedule[0].startswith(DEDICATED))
 
 
 def reserved(request: Request, node: NodeView, scene: Scene) -> str | None:

@@ -67,6 +67,8 @@ class Request:
     devices: tuple[Ask, ...] = ()
     group_devices: tuple[Ask, ...] = ()
     """What the rest of the group asks, for its first mover."""
+    lease: bool = False
+    """The whole node, whatever keeps others away from it; another tenant's dedication still does."""
     start: float | None = None
     end: float | None = None
     """The window for which devices must be free, half open. None: from ever, for ever."""
@@ -80,7 +82,7 @@ class Request:
             raise InvalidRequest("end", "must be after the start")
         for name, amounts in (("amounts", self.amounts), ("room", self.asked)):
             _check_amounts(name, amounts)
-            if self.want is None and not any(amounts):
+            if self.want is None and not self.lease and not any(amounts):
                 raise InvalidRequest(name, "asks for nothing")
         if not self.asked.covers(self.amounts):
             raise InvalidRequest("room", "less than the job's own amounts")

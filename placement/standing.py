@@ -62,6 +62,7 @@ def standings(request: Request, scene: Scene, ranking: Ranking, index: PoolIndex
         request.same_zone,
         frozenset(zones for _, zones in scene.zones),
         request.want is not None,
+        request.lease,
     )
     found: Standings | None = index.standings.get(kind)
     if found is None:

@@ -29,3 +29,6 @@ class Allocation:
     """When its bookings begin; unix seconds, None for one without devices."""
     ends_at: float | None = None
     """When they end; None: when it is released."""
+    tenant: str | None = None
+    lease: bool = False
+    """Of the node as a whole: what keeps others away does not keep it away."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import Integer, Row, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from resources.allocation import Allocation
 from resources.canonical import canonical
 from resources.devices import Booking
 from resources.reference import Ref
-from store import bookings
+from store import bookings, node_labels
 from store.errors import Short
 from store.notes import BlocksChanged, Released, Reserved, RoomSet
 from store.statements import prepared
@@ -68,6 +69,16 @@ _add_rollup = prepared(
     )
 )
 _blocks = prepared(select(node_blocks).where(node_blocks.c.node == bindparam("n")).order_by(node_blocks.c.since))
+_barred = prepared(
+    select(node_blocks.c.reason)
+    .where(
+        node_blocks.c.node == bindparam("n"),
+        node_blocks.c.reason != bindparam("own"),
+        or_(bindparam("lease", type_=Integer) == 0, node_blocks.c.reason.startswith("dedicated=")),
+    )
+    .limit(1)
+)
+"""A reason that the claim does not tolerate; the placer's own rule is the filter `schedulable`."""
 _block = prepared(upsert(node_blocks).on_conflict_do_nothing())
 _unblock = prepared(
     delete(node_blocks).where(
@@ -87,7 +98,7 @@ def scalars(allocation: Allocation) -> tuple[tuple[str, int], ...]:
     )
 
 
-def reserve(tx: Tx, allocation: Allocation) -> None:
+def reserve(tx: Tx, allocation: Allocation, labels: Mapping[str, str] | None = None) -> None:
     """Claim room; the same allocation again writes nothing. Raises Short naming what the node lacks.
 
     Order of statements: node, devices, bookings, scalars, ports, allocation row, rollup.
@@ -97,9 +108,12 @@ def reserve(tx: Tx, allocation: Allocation) -> None:
         if found != allocation:
             raise Short(allocation.node, f"{allocation.id} is held on {found.node}")
         return
-    reasons = blocks(tx, allocation.node)
-    if reasons:
+    barring = {"n": allocation.node, "own": f"dedicated={allocation.tenant or ''}", "lease": int(allocation.lease)}
+    if tx.execute(_barred, barring).first() is not None:
         raise Short(allocation.node, f"{allocation.node} is no longer schedulable")
+    gone = node_labels.missing(tx, allocation.node, labels or {})
+    if gone is not None:
+        raise Short(allocation.node, f"{allocation.node} no longer has label {gone}")
     bookings.book(tx, allocation)
     for resource, amount in scalars(allocation):
         values = {"n": allocation.node, "r": resource, "a": amount}
@@ -236,6 +250,8 @@ def _row(a: Allocation) -> dict[str, Any]:
         "devices": canonical([list(booking) for booking in a.devices]),
         "starts_at": a.starts_at,
         "ends_at": a.ends_at,
+        "tenant": a.tenant,
+        "lease": int(a.lease),
     }
 
 
@@ -255,6 +271,8 @@ def _read(row: Row[Any]) -> Allocation:
         devices=tuple(Booking(*booking) for booking in json.loads(row.devices)) if row.devices != "[]" else (),
         starts_at=row.starts_at,
         ends_at=row.ends_at,
+        tenant=row.tenant,
+        lease=bool(row.lease),
     )
 
 

@@ -142,6 +142,8 @@ allocations = Table(
     Column("devices", Text, nullable=False, server_default="[]"),
     Column("starts_at", Double),
     Column("ends_at", Double),
+    Column("tenant", Text),
+    Column("lease", Integer, nullable=False, server_default="0"),
     Index("ix_allocations_uid", "uid"),
     Index("ix_allocations_node", "node"),
     Index("ix_allocations_pool", "pool"),

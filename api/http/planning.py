@@ -12,6 +12,7 @@ from api.http.services import Preview, Services
 from api.http.threads import Threads
 from resources.bundle import Bundle
 from resources.canonical import Document
+from resources.reservation import Reservation
 from store.tx import Tx
 
 
@@ -26,7 +27,7 @@ class Planning:
         return [Route(f"{ROOT}/plan", self.plan, methods=["POST"])]
 
     async def plan(self, request: Request) -> Response:
-        """The batch is applied and rolled back; in between the placer is asked about every bundle in it."""
+        """The batch is applied and rolled back; in between the placer is asked about what it holds."""
         body = await exchange.document(request)
         how, documents, project = batch.read(
             body, queries.how(request.query_params, request.headers.get("user-agent", ""))
@@ -40,6 +41,8 @@ class Planning:
                 item = batch.item(written)
                 if isinstance(written.resource, Bundle):
                     item["placements"] = [_told(one) for one in self._services.plan(tx, written.resource, traced)]
+                if isinstance(written.resource, Reservation):
+                    item["preview"] = self._services.foresee(tx, written.resource)
                 items.append(item)
             return items
 

@@ -8,9 +8,11 @@ from typing import Protocol
 
 from controllers.providers.agent_commands import ExecJob
 from resources.bundle import Bundle
+from resources.canonical import Document
 from resources.effect import Answer
 from resources.facts import Instance
 from resources.job import Job
+from resources.reservation import Reservation
 from store.secret_files import SecretFiles
 from store.store import Store
 from store.tx import Tx
@@ -94,6 +96,8 @@ Executor = Callable[[str, ExecJob, float], Answer]
 Planner = Callable[[Tx, Bundle, bool], Sequence[Preview]]
 """Asks the pure placer where the jobs of a bundle would go, with its whole trace or not; the bundle need not be
 stored."""
+Foreseer = Callable[[Tx, Reservation], Document]
+"""Where a reservation would be booked now: {fits, candidates, reason}."""
 
 
 def _done() -> None:
@@ -102,6 +106,10 @@ def _done() -> None:
 
 def _nothing(_tx: Tx, _job: Job) -> Explanation | None:
     return None
+
+
+def _unforeseen(_tx: Tx, _reservation: Reservation) -> Document:
+    return {}
 
 
 def _nowhere(_tx: Tx, _bundle: Bundle, _traced: bool) -> Sequence[Preview]:
@@ -127,6 +135,7 @@ class Services:
     tokens: Mapping[str, Caller] = field(default_factory=dict)
     explain: Explainer = _nothing
     plan: Planner = _nowhere
+    foresee: Foreseer = _unforeseen
     recheck_seconds: float = 30.0
     """How long a stream goes on before its caller's token is looked at again."""
     hosts: tuple[str, ...] = ()

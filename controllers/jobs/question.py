@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from controllers import placing
 from controllers.jobs import sentences
@@ -34,14 +34,3 @@ def question(
         second_chance=again - lost.keys(),
         now=now,
     )
-
-
-def without(fleet: FleetView, allocations: Iterable[str]) -> FleetView:
-    """The view as it would be without these claims; the very same one if there are none."""
-    gone = list(allocations)
-    if not gone:
-        return fleet
-    copy = fleet.copy()
-    for allocation in gone:
-        copy.drop_claim(allocation)
-    return copy

@@ -8,11 +8,11 @@ from dataclasses import replace
 from controllers import placing
 from controllers.jobs import commands, ids, sentences
 from controllers.jobs.endings import stopping, with_last_exit, within_reach
-from controllers.jobs.question import question, without
+from controllers.jobs.question import question
 from controllers.jobs.recovery import SPACING_SECONDS, without_instance
 from controllers.jobs.step import Step
 from controllers.runtime.decision import Decision, Facts, Release, Reserve
-from placement import Placed, plan
+from placement import Placed, Request, plan
 from placement.trace import summary
 from resources.allocation import Allocation
 from resources.conditions import Condition, condition
@@ -122,17 +122,17 @@ def _backoff(step: Step, due: float) -> Decision:
 
 def _place(step: Step, pool: Pool, facts: Facts) -> Decision:
     """Ask the placer on the view less the room that this decision gives back."""
-    fleet = without(step.view.fleet, (claim.id for claim in step.held))
+    fleet = placing.without(step.view.fleet, (claim.id for claim in step.held))
     request = question(step.job, step.status, step.view, fleet, facts.excluded, now=step.now)
     policy = placing.policy_of(pool.spec)
     made = plan(request, fleet, policy, seed=facts.seed)
     payload = summary(made, policy.ranking).to_dict()
     if isinstance(made.answer, Placed):
-        return _placed(step, made.answer, payload)
+        return _placed(step, made.answer, request, payload)
     return _nowhere(step, payload)
 
 
-def _placed(step: Step, answer: Placed, payload: Mapping[str, object]) -> Decision:
+def _placed(step: Step, answer: Placed, request: Request, payload: Mapping[str, object]) -> Decision:
     """Claim the room and order the start, in one decision."""
     job, spec, status = step.job, step.job.spec, step.status
     instance = ids.InstanceId(job.uid, status.run_generation, status.attempt)
@@ -161,7 +161,7 @@ def _placed(step: Step, answer: Placed, payload: Mapping[str, object]) -> Decisi
         devices=tuple(atom.id for atom in answer.devices),
         gpu_index=next((atom.position for atom in answer.devices if atom.kind == placing.GPU), None),
     )
-    step = step.plus(claims=(Reserve(claim),), events=(event,), wake=_followers(step))
+    step = step.plus(claims=(Reserve(claim, request.labels),), events=(event,), wake=_followers(step))
     begin = spec.start_date_time
     if begin is not None and begin > step.now:
         ready = condition("Ready", False, "Scheduled", f"has its place on {answer.node} and starts at {rfc3339(begin)}")

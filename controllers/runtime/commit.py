@@ -48,8 +48,8 @@ def _store(tx: Tx, resource: Resource[Any, Any], decision: Decision) -> Resource
         match change:
             case Release(allocation_id=allocation):
                 ledger.release(tx, allocation)
-            case Reserve(allocation=allocation_):
-                ledger.reserve(tx, allocation_)
+            case Reserve(allocation=allocation_, labels=labels):
+                ledger.reserve(tx, allocation_, labels)
     for key in decision.cancel:
         effects.unwant(tx, resource.uid, key)
     wanted = [effects.record(tx, resource, effect) for effect in decision.effects]

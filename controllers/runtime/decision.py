@@ -36,9 +36,10 @@ class Delete:
 
 @dataclass(frozen=True)
 class Reserve:
-    """Claim room on a node under the ledger's guards."""
+    """Claim room on a node under the ledger's guards. The node still has these labels: key to value, "*" is any."""
 
     allocation: Allocation
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,14 @@ from resources.facts import NodeFacts
 from resources.job import Job
 from resources.node import Node
 from resources.pool import Pool, PoolSpec
+from resources.reservation import Reservation
 from store import bookings, ledger, nodes, resources
 from store.notes import BlocksChanged, DevicesSet, Gone, NodeReported, Released, Reserved, RoomSet, Written
 from store.store import Store
 from store.tx import Tx
+
+Waiting = Job | Reservation
+"""What looks for a place."""
 
 
 class Fleet:
@@ -40,7 +44,7 @@ class Fleet:
         self._gains: dict[str, int] = {}
         self._reserved: set[str] = set()
         """Ids of the claims that are stored."""
-        self._waiting: dict[str, dict[str, Job]] = {}
+        self._waiting: dict[str, dict[str, Waiting]] = {}
         self.gained: set[str] = set()
         """Pools that gained room since the set was last emptied."""
         self.touched: set[tuple[str, str]] = set()
@@ -79,10 +83,9 @@ class Fleet:
     def capacity_revision(self, pool: str) -> int:
         return self._gains.get(pool, 0)
 
-    def waiting(self, pool: str) -> tuple[Job, ...]:
-        """Jobs that wait for a place, by priority, then age."""
-        jobs = self._waiting.get(pool, {}).values()
-        return tuple(sorted(jobs, key=lambda job: (-job.spec.priority, job.status.waiting_since or job.created_at)))
+    def waiting(self, pool: str) -> tuple[Waiting, ...]:
+        """Jobs and reservations that wait for a place, by priority, then age."""
+        return tuple(sorted(self._waiting.get(pool, {}).values(), key=_turn))
 
     def _load(self, tx: Tx) -> None:
         for pool in resources.list_all(tx, "pool"):
@@ -99,8 +102,8 @@ class Fleet:
         for allocation in ledger.list_allocations(tx):
             self._reserved.add(allocation.id)
             self.view.put_claim(seen(allocation))
-        for job in resources.list_all(tx, "job"):
-            assert isinstance(job, Job)
+        for job in (*resources.list_all(tx, "job"), *resources.list_all(tx, "reservation")):
+            assert isinstance(job, Job | Reservation)
             self._job(job)
 
     def _follow(self, notes: Sequence[object]) -> None:
@@ -111,7 +114,7 @@ class Fleet:
                     self._show(node.name)
                 case Written(resource=Pool() as pool):
                     self._pool(pool)
-                case Written(resource=Job() as job):
+                case Written(resource=(Job() | Reservation()) as job):
                     self._job(job)
                 case Gone(resource=gone):
                     self._forget(gone)
@@ -149,10 +152,10 @@ class Fleet:
             self._tiers[pool.name] = {tier.name: tier.kind for tier in pool.spec.tiers}
             self._gain(pool.name)
 
-    def _job(self, job: Job) -> None:
+    def _job(self, job: Waiting) -> None:
         for waiting in self._waiting.values():
             waiting.pop(job.uid, None)
-        if job.status.phase == "pending" and job.status.node is None and not job.deleting:
+        if job.status.phase == "pending" and not job.deleting and not (isinstance(job, Job) and job.status.node):
             self._waiting.setdefault(job.spec.pool, {})[job.uid] = job
         self.touched.add(("pool", job.spec.pool))
 
@@ -168,7 +171,7 @@ class Fleet:
                 self.touched.add(("pool", gone.spec.pool))
             case Pool():
                 self._pools.pop(gone.name, None)
-            case Job():
+            case Job() | Reservation():
                 self._waiting.get(gone.spec.pool, {}).pop(gone.uid, None)
                 self.touched.add(("pool", gone.spec.pool))
             case _:
@@ -216,6 +219,11 @@ class Fleet:
         )
 
 
+def _turn(waiting: Waiting) -> tuple[int, float]:
+    priority = waiting.spec.priority if isinstance(waiting, Job) else 0
+    return -priority, waiting.status.waiting_since or waiting.created_at
+
+
 def seen(allocation: Allocation) -> Claim:
     """An allocation as the placer sees it."""
     return Claim(
@@ -225,6 +233,7 @@ def seen(allocation: Allocation) -> Claim:
         amounts=Amounts(allocation.capacity_milli, allocation.cores, allocation.memory_mib),
         ports=allocation.ports,
         exclusive=allocation.exclusive,
+        tenant=allocation.tenant,
         devices=tuple((booking.device, booking.units) for booking in allocation.devices),
         start=None if allocation.owner.kind == "job" else allocation.starts_at,
         end=allocation.ends_at,

@@ -11,6 +11,7 @@ from resources.allocation import Allocation
 from resources.devices import Device
 from resources.effect import EffectRecord
 from resources.facts import Instance, NodeFacts
+from resources.job import Job
 from resources.reference import Ref
 from resources.resource import Resource
 from store import bookings, effects, ledger, nodes, resources
@@ -61,7 +62,7 @@ class SnapshotReader:
         return tuple(node.name for node in self.nodes(pool) if node.status.phase in SILENT)
 
     def waiting_jobs(self, pool: str) -> int:
-        return len(self._fleet.waiting(pool))
+        return sum(isinstance(one, Job) for one in self._fleet.waiting(pool))
 
     def capacity_revision(self, pool: str) -> int:
         return self._fleet.capacity_revision(pool)

@@ -14,6 +14,8 @@ def upgrade() -> None:
     op.add_column("allocations", sa.Column("devices", sa.Text(), nullable=False, server_default="[]"))
     op.add_column("allocations", sa.Column("starts_at", sa.Double(), nullable=True))
     op.add_column("allocations", sa.Column("ends_at", sa.Double(), nullable=True))
+    op.add_column("allocations", sa.Column("tenant", sa.Text(), nullable=True))
+    op.add_column("allocations", sa.Column("lease", sa.Integer(), nullable=False, server_default="0"))
     op.add_column("devices", sa.Column("position", sa.Integer(), nullable=False, server_default="0"))
     op.add_column("devices", sa.Column("numa", sa.Integer(), nullable=True))
     op.add_column("devices", sa.Column("parent", sa.Text(), nullable=True))

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from controllers.jobs.question import question, without
+from controllers.jobs.question import question
 from controllers.jobs.view import JobView
-from controllers.placing import Mate, policy_of, request_for
+from controllers.placing import Mate, policy_of, request_for, without
 from placement import Amounts, FleetView, Forbid, NodeView, Request
 from resources.job import JobStatus
 from resources.pool import PoolSpec
