@@ -10,7 +10,7 @@ import typer
 from cli import paths
 from cli.apply import MANAGER
 from cli.durations import seconds
-from cli.errors import NO_PLACE
+from cli.errors import NO_PLACE, UsageProblem
 from cli.fetching import one
 from cli.foreseen import told
 from cli.goals import Value
@@ -49,7 +49,7 @@ def reserve(
     binding: Annotated[str, typer.Option(metavar="host|node|kubernetes", help="how it is used; host")] = "",
     preemptible: Annotated[bool, typer.Option("--preemptible", help="others may take it")] = False,
     preempts: Annotated[bool, typer.Option("--preempts", help="names whom it would displace")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="say where it would be booked, and store nothing")] = False,
+    dry_run: Annotated[str, typer.Option(metavar="server", help="say where it would be; store nothing")] = "",
     timeout: Annotated[str, typer.Option(metavar="DURATION", help="for the placer's answer")] = ANSWER_SECONDS,
 ) -> int:
     """Book devices and amounts of a pool for a time. 6 when there is no room now; it then waits for some."""
@@ -81,6 +81,8 @@ def reserve(
         "metadata": _given(name=target.name, project=session.asked_project),
         "spec": spec,
     }
+    if dry_run not in ("", "server"):
+        raise UsageProblem(f'--dry-run "{dry_run}": only the server knows where there is room')
     if dry_run:
         return _foresee(session, document)
     session.client.send("POST", paths.BATCH, {"fieldManager": MANAGER, "documents": [document]})
