@@ -30,6 +30,7 @@ from controllers.registry import CONTROLLERS
 from controllers.runtime.environment import Threads, settle_in
 from controllers.runtime.manager import Manager
 from controllers.runtime.upkeep import Retention
+from controllers.scheduling import PLAIN, Scheduling
 from resources.reference import Ref
 from resources.version import VERSION
 from store import holds, resources
@@ -59,7 +60,7 @@ class Uvicorn(uvicorn.Server):
 class Server:
     """One process: store, manager, HTTP, the agents' door. `serve` runs until it is told to stop."""
 
-    def __init__(self, settings: ServerSettings) -> None:
+    def __init__(self, settings: ServerSettings, scheduling: Scheduling = PLAIN) -> None:
         settle_in()
         self._settings = settings
         self._environment = Threads()
@@ -84,6 +85,7 @@ class Server:
             effect_workers=settings.effect_workers,
             dry=settings.effects == "record",
             retention=Retention(settings.cadence.keep_changes, settings.cadence.keep_days),
+            scheduling=scheduling,
         )
         self._agents = agents.build(
             self._store, self._connections, heartbeat_seconds=settings.cadence.heartbeat_seconds

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from controllers.scheduling import PLAIN, Scheduling
 from placement import (
     WHOLE,
     Amounts,
@@ -18,7 +19,6 @@ from placement import (
     TierPolicy,
     board,
     capability_labels,
-    ranking_from,
 )
 from placement.request import SparePreference
 from resources.device_asks import DeviceAsk
@@ -148,9 +148,8 @@ def exclusive(spec: JobSpec, mates: Sequence[Mate]) -> bool:
     return spec.exclusive or any(member.exclusive for member in group)
 
 
-def policy_of(pool: PoolSpec) -> PoolPolicy:
-    ranking = pool.ranking if isinstance(pool.ranking, str) else pool.ranking.model_dump(by_alias=True)
-    return PoolPolicy(tiers=tuple(map(_tier, pool.tiers)), ranking=ranking_from(ranking))
+def policy_of(pool: PoolSpec, scheduling: Scheduling = PLAIN) -> PoolPolicy:
+    return scheduling.of(PoolPolicy(tiers=tuple(map(_tier, pool.tiers))), pool)
 
 
 def _tier(tier: Tier) -> TierPolicy:

@@ -62,7 +62,7 @@ def explain(tx: Tx, job: Job, fleet: Fleet, server_started_at: float) -> Explana
         ]
     excluded = {job.status.excluded_node: job.status.excluded_reason or ""} if job.status.excluded_node else {}
     request = request_for(job.ref, job.spec, mates, view, ever_ran=job.status.ever_ran, excluded=excluded)
-    policy = policy_of(pool.spec)
+    policy = policy_of(pool.spec, reader.scheduling())
     told = trace(request, view, policy)
     help_ = would_fit(request, view, policy) if told.outcome == "unschedulable" else ()
     return Explanation(told.sentence, _nodes(told), tuple(map(_suggested, help_)))
@@ -104,7 +104,7 @@ def _placed(
     if not isinstance(pool, Pool):
         return Preview(name, None, None, f"there is no pool {made.spec.pool}")
     others = [Mate(Ref("job", o.key.wire, bundle.project), o.spec) for o in expected if o.key != made.key]
-    policy = policy_of(pool.spec)
+    policy = policy_of(pool.spec, reader.scheduling())
     told = tree(trace(request_for(ref, made.spec, others, view), view, policy)) if traced else ""
     if held:
         node = view.node(held[0])

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from controllers import placing, reserving
 from controllers.runtime.controller import Reader
 from controllers.runtime.decision import Decision, Facts, Release, Reserve
+from controllers.scheduling import PLAIN, Scheduling
 from placement import FleetView
+from placement.explain import after_lost_races
 from placement.gang import gang
 from placement.preempting import victims
 from resources.allocation import Allocation
@@ -33,6 +35,7 @@ class ReservationView:
     fleet: FleetView = field(default_factory=FleetView)
     capacity_revision: int = 0
     preemptible: Mapping[str, str] = field(default_factory=dict)
+    scheduling: Scheduling = PLAIN
 
 
 class ReservationController:
@@ -46,6 +49,7 @@ class ReservationController:
             allocations=tuple(reader.allocations(uid=resource.uid)),
             fleet=reader.fleet(),
             capacity_revision=reader.capacity_revision(resource.spec.pool),
+            scheduling=reader.scheduling(),
             preemptible=reserving.preemptible(reader, resource) if resource.spec.preempts else {},
         )
 
@@ -72,9 +76,12 @@ class ReservationController:
 def _look(resource: Reservation, view: ReservationView, facts: Facts, now: float) -> Decision:
     if view.pool is None:
         return _waiting(resource, view, now, "NoPool", f"no pool {resource.spec.pool}")
+    if facts.conflicts:
+        said = after_lost_races(facts.conflicts, list(facts.excluded.values())[-1])
+        return replace(_waiting(resource, view, now, "NoFit", said), requeue_after=0.0, no_place_since=None)
     fleet = placing.without(view.fleet, (allocation.id for allocation in view.allocations))
     request = reserving.request_of(resource, now, facts.excluded)
-    policy = placing.policy_of(view.pool.spec)
+    policy = placing.policy_of(view.pool.spec, view.scheduling)
     size = 1 if resource.spec.gang is None else resource.spec.gang.size
     domain = "" if resource.spec.gang is None else resource.spec.gang.domain
     answer = gang(request, fleet, policy, size=size, domain=domain, seed=facts.seed)

@@ -7,6 +7,8 @@ from typing import NamedTuple
 from placement.boards import WHOLE
 from placement.devices import Ask, Verdict, verdict
 from placement.node import Claim, NodeView
+from placement.picked import picked
+from placement.plugins import Run
 from placement.request import Request
 from resources.quantities import plain
 
@@ -23,7 +25,7 @@ class Granted(NamedTuple):
 NO_DEVICES = Verdict()
 
 
-def devices_on(request: Request, node: NodeView, *, binpack: bool) -> Verdict:
+def devices_on(request: Request, node: NodeView, *, binpack: bool, plugins: Run | None = None) -> Verdict:
     """What the node answers; nothing asked is nothing taken."""
     want = request.want
     if want is None:
@@ -32,15 +34,19 @@ def devices_on(request: Request, node: NodeView, *, binpack: bool) -> Verdict:
     if board is None:
         return Verdict(filter="fits", reason=_none_of(want.asks[0]))
     labels = tuple([node.label(key) for key in want.keys])
-    return verdict(board.layout, node.free_over(request.start, request.end), want, labels, binpack=binpack)
+    free = node.free_over(request.start, request.end)
+    found = verdict(board.layout, free, want, labels, binpack=binpack)
+    if plugins is None or found.filter == "fits" or plugins.pickers.keys().isdisjoint(want.kinds):
+        return found
+    return picked(request, node, plugins, binpack=binpack)
 
 
-def granted(request: Request, node: NodeView, *, binpack: bool) -> tuple[Granted, ...]:
+def granted(request: Request, node: NodeView, *, binpack: bool, plugins: Run | None = None) -> tuple[Granted, ...]:
     """The atoms of the job's own asks, its group's left out. Empty where it does not fit."""
     want, board = request.want, node.board
     if want is None or board is None:
         return ()
-    picks = devices_on(request, node, binpack=binpack).picks[: want.own]
+    picks = devices_on(request, node, binpack=binpack, plugins=plugins).picks[: want.own]
     return tuple(
         Granted(board.ids[atom], ask.kind, ask.units, board.layout.positions[atom])
         for ask, atoms in zip(want.asks, picks, strict=False)

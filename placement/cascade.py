@@ -81,7 +81,10 @@ class Cascade:
         assert node is not None
         if self.request.lease:
             return Placed(best.node, tier.name, best.violated, leased(node))
-        atoms = granted(self.request, node, binpack=tier.packing == "binpack") if self.request.want else ()
+        plugins = self.finder.scene(tier).plugins
+        atoms = (
+            granted(self.request, node, binpack=tier.packing == "binpack", plugins=plugins) if self.request.want else ()
+        )
         return Placed(best.node, tier.name, best.violated, atoms)
 
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from placement.amounts import shortage
@@ -100,13 +100,22 @@ def ports(request: Request, node: NodeView, scene: Scene) -> str | None:
 
 
 def devices(request: Request, node: NodeView, scene: Scene) -> str | None:
-    found = devices_on(request, node, binpack=scene.tier.packing == "binpack")
-    return found.reason if found.filter == "fits" else None
+    return _of_devices("fits", request, node, scene)
 
 
 def topology(request: Request, node: NodeView, scene: Scene) -> str | None:
-    found = devices_on(request, node, binpack=scene.tier.packing == "binpack")
-    return found.reason if found.filter == "topology" else None
+    return _of_devices("topology", request, node, scene)
+
+
+def pick(request: Request, node: NodeView, scene: Scene) -> str | None:
+    return _of_devices("pick", request, node, scene)
+
+
+def _of_devices(name: str, request: Request, node: NodeView, scene: Scene) -> str | None:
+    if request.want is None:
+        return None
+    found = devices_on(request, node, binpack=scene.tier.packing == "binpack", plugins=scene.plugins)
+    return found.reason if found.filter == name else None
 
 
 def exclusive(request: Request, node: NodeView, scene: Scene) -> str | None:
@@ -161,14 +170,27 @@ FILTERS: tuple[tuple[str, Filter], ...] = (
 
 def refusal(request: Request, node: NodeView, scene: Scene) -> Rejection | None:
     """The first filter that refuses this node; None if all keep it."""
-    for name, rule in FILTERS:
-        reason = rule(request, node, scene)
-        if reason is not None:
-            return Rejection(node.name, name, reason)
-    return None
+    return next(_each(request, node, scene), None)
 
 
 def refusals(request: Request, node: NodeView, scene: Scene) -> tuple[Rejection, ...]:
-    """Every filter that refuses this node, the counted one first."""
-    found = ((name, rule(request, node, scene)) for name, rule in FILTERS)
-    return tuple(Rejection(node.name, name, reason) for name, reason in found if reason is not None)
+    """Every filter that refuses this node, the counted one first. Plugins are asked about what all others keep."""
+    return tuple(_each(request, node, scene))
+
+
+def _each(request: Request, node: NodeView, scene: Scene) -> Iterator[Rejection]:
+    kept = True
+    for name, rule in FILTERS:
+        reason = rule(request, node, scene)
+        if reason is not None:
+            kept = False
+            yield Rejection(node.name, name, reason)
+    if not kept or scene.plugins is None:
+        return
+    refused = scene.plugins.refusal(request, node)
+    if refused is not None:
+        yield Rejection(node.name, *refused)
+        return
+    reason = pick(request, node, scene)
+    if reason is not None:
+        yield Rejection(node.name, "pick", reason)

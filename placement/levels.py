@@ -81,7 +81,7 @@ def spread(request: Request, node: NodeView, scene: Scene) -> int:
 
 def topology(request: Request, node: NodeView, scene: Scene) -> int:
     """The worst link of what would be picked; neutral where there is none to speak of, or one is not known."""
-    return devices_on(request, node, binpack=scene.tier.packing == "binpack").score
+    return devices_on(request, node, binpack=scene.tier.packing == "binpack", plugins=scene.plugins).score
 
 
 CRITERIA: dict[str, Criterion] = {
@@ -101,8 +101,16 @@ CRITERIA: dict[str, Criterion] = {
 def key_of(ranking: Ranking, request: Request, node: NodeView, scene: Scene) -> tuple[int, ...]:
     """One weighted sum a level; the greater tuple is the better node, equal ones go by name."""
     return tuple(
-        sum(weight * CRITERIA[name](request, node, scene) for name, weight in level) for level in ranking.levels
+        sum(weight * measured(name, request, node, scene) for name, weight in level) for level in ranking.levels
     )
+
+
+def measured(name: str, request: Request, node: NodeView, scene: Scene) -> int:
+    """By one criterion, built in or a plugin's."""
+    rule = CRITERIA.get(name)
+    if rule is not None:
+        return rule(request, node, scene)
+    return 0 if scene.plugins is None else scene.plugins.score(name, request, node)
 
 
 def shares(ranking: Ranking, key: tuple[int, ...]) -> dict[str, float]:

@@ -9,6 +9,7 @@ from typing import Literal
 from placement.amounts import Amounts
 from placement.boards import Board
 from placement.errors import InvalidRequest
+from placement.plugins import Plugin
 from placement.ranking import LEXICOGRAPHIC, Ranking
 
 Packing = Literal["binpack", "spread"]
@@ -48,6 +49,7 @@ class PoolPolicy:
     ranking: Ranking = LEXICOGRAPHIC
     archived: bool = False
     provisioning: bool = False
+    plugins: tuple[Plugin, ...] = ()
 
     def __post_init__(self) -> None:
         names = [tier.name for tier in self.tiers]

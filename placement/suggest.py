@@ -78,7 +78,7 @@ def would_fit(request: Request, fleet: FleetView, policy: PoolPolicy) -> tuple[S
 
 
 def study_of(request: Request, fleet: FleetView, policy: PoolPolicy) -> Study:
-    scenes = {tier.name: scene_of(request, fleet, tier) for tier in policy.tiers}
+    scenes = {tier.name: scene_of(request, fleet, tier, policy.plugins) for tier in policy.tiers}
     nodes = (node for node in fleet.pool(request.pool) if node.tier in scenes)
     return Study(request, fleet, policy, tuple((node, refusals(request, node, scenes[node.tier])) for node in nodes))
 
@@ -140,7 +140,8 @@ def leaving(study: Study) -> Iterator[Trial]:
     for node, against in study.nodes:
         if not {rejection.filter for rejection in against} <= curable:
             continue
-        scene = scene_of(study.request, study.fleet, next(t for t in study.policy.tiers if t.name == node.tier))
+        tier = next(t for t in study.policy.tiers if t.name == node.tier)
+        scene = scene_of(study.request, study.fleet, tier, study.policy.plugins)
         for allocation, claim in node.claims.items():
             rest = {key: other for key, other in node.claims.items() if key != allocation}
             if claim.owner not in study.request.allies and not refusal(study.request, node.with_claims(rest), scene):

@@ -122,8 +122,8 @@ def summary(done: Plan, ranking: Ranking) -> Summary:
 def trace(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed = None) -> Trace:
     """Plan, and tell of every node of the pool what became of it: the ranked first, then the rest by name."""
     done = plan(request, fleet, policy, seed=seed)
-    scenes = {tier.name: scene_of(request, fleet, tier) for tier in policy.tiers}
-    stray = scene_of(request, fleet, STRAY)
+    scenes = {tier.name: scene_of(request, fleet, tier, policy.plugins) for tier in policy.tiers}
+    stray = scene_of(request, fleet, STRAY, policy.plugins)
     kept = {entry.node: entry for entry in done.ranked}
     refused = {rejection.node: rejection for rejection in done.rejections}
     nodes = []

@@ -13,6 +13,7 @@ from controllers.jobs.recovery import SPACING_SECONDS, without_instance
 from controllers.jobs.step import Step
 from controllers.runtime.decision import Decision, Facts, Release, Reserve
 from placement import Placed, Request, plan
+from placement.explain import after_lost_races
 from placement.trace import summary
 from resources.allocation import Allocation
 from resources.conditions import Condition, condition
@@ -122,9 +123,12 @@ def _backoff(step: Step, due: float) -> Decision:
 
 def _place(step: Step, pool: Pool, facts: Facts) -> Decision:
     """Ask the placer on the view less the room that this decision gives back."""
+    if facts.conflicts:
+        said = after_lost_races(facts.conflicts, list(facts.excluded.values())[-1])
+        return _pending(step.let_go()).end(_no_fit(f"waits for a place: {said}"), unfit=("NoFit", said), after=step.now)
     fleet = placing.without(step.view.fleet, (claim.id for claim in step.held))
     request = question(step.job, step.status, step.view, fleet, facts.excluded, now=step.now)
-    policy = placing.policy_of(pool.spec)
+    policy = placing.policy_of(pool.spec, step.view.scheduling)
     made = plan(request, fleet, policy, seed=facts.seed)
     payload = summary(made, policy.ranking).to_dict()
     if isinstance(made.answer, Placed):

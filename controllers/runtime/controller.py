@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from controllers.runtime.decision import Decision, Facts
+from controllers.scheduling import Scheduling
 from placement import FleetView
 from resources.allocation import Allocation
 from resources.devices import Device
@@ -52,6 +53,10 @@ class Reader(Protocol):
 
     def capacity_revision(self, pool: str) -> int:
         """Rises whenever the pool gains room; `Decision.no_place_since` fences a decision not to place with it."""
+        ...
+
+    def scheduling(self) -> Scheduling:
+        """Plugins of the placer, and what the server sets for every pool."""
         ...
 
     def fleet(self) -> FleetView:

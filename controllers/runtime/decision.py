@@ -89,6 +89,8 @@ class Facts:
     now: float
     seed: int = 0
     excluded: Mapping[str, str] = field(default_factory=dict)
+    conflicts: int = 0
+    """Lost races of this pass where there were too many: no place is looked for any more."""
 
 
 @dataclass(frozen=True)

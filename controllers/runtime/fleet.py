@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from controllers.runtime.decision import Decision, Reserve
+from controllers.scheduling import PLAIN, Scheduling
 from placement import Amounts, Atom, Board, Claim, FleetView, NodeView, board
 from resources.allocation import Allocation
 from resources.devices import Device
@@ -31,8 +32,9 @@ class Fleet:
     So a snapshot opened under the lock is never newer than the view.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, scheduling: Scheduling = PLAIN) -> None:
         self.view = FleetView()
+        self.scheduling = scheduling
         self._store = store
         self._nodes: dict[str, Node] = {}
         self._rooms: dict[str, dict[str, tuple[int, int]]] = {}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from controllers.runtime.fleet import Fleet
+from controllers.scheduling import Scheduling
 from placement import FleetView
 from resources.allocation import Allocation
 from resources.devices import Device
@@ -66,6 +67,9 @@ class SnapshotReader:
 
     def capacity_revision(self, pool: str) -> int:
         return self._fleet.capacity_revision(pool)
+
+    def scheduling(self) -> Scheduling:
+        return self._fleet.scheduling
 
     def fleet(self) -> FleetView:
         return self._fleet.view
