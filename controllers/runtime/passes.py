@@ -203,8 +203,13 @@ class Passes:
         planning = self._fleet.planning() if controller is not None and controller.places else nullcontext()
         with self._store.read() as reading, planning:
             resource, decision = self._decide(claim, controller, excluded, reading, about, conflicts=attempts)
-        if resource is not None and decision is not None:
-            yield partial(self._commit, claim=claim, resource=resource, decision=decision)
+        try:
+            if resource is not None and decision is not None:
+                yield partial(self._commit, claim=claim, resource=resource, decision=decision)
+                return "lost races"
+        except (Short, RoomGained):
+            pass
+        yield partial(queue.requeue, claim=claim, delay=0.0)
         return "lost races"
 
     def _decide(

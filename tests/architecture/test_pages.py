@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 from ruamel.yaml import YAML
 
-from cli.settings import Cadence, ServerSettings
+from cli.settings import Cadence, Placement, ServerSettings
 from resources.bundle import BundleSpec, ResiliencePolicy
 from resources.job_entry import JobEntry, Probe, Requirements
 from resources.node import NodeSpec
@@ -56,6 +56,7 @@ def test_manifests_in_the_pages_are_valid(document: dict[str, Any]) -> None:
         ("nodes", NodeSpec),
         ("placement", ReservationSpec),
         ("settings", Cadence),
+        ("settings", Placement),
         ("settings", ServerSettings),
     ],
 )

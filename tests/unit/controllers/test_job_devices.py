@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from controllers.job import JobController
+from controllers.runtime.decision import Facts
 from resources.devices import Booking
 from tests.controllers_stage import Stage, a_job, crash, stage
 from tests.placement_cards import cards
@@ -85,3 +87,14 @@ def test_the_first_of_a_group_asks_for_the_devices_of_all() -> None:
     told = on.said("Unschedulable")
     assert told is not None
     assert "1 of 2 gpu free" in told[2]
+
+
+@pytest.mark.req("P125", "PA22")
+def test_after_three_lost_races_it_waits_with_the_last_ones_reason() -> None:
+    on = on_a_gpu_node(devices=GPUS)
+    lost = {"node-b": "vcpu on node-b ran out", "node-a": "an atom on node-a was booked concurrently"}
+    decision = JobController().decide(on.job, on.view(), Facts(now=on.now, excluded=lost, conflicts=3))
+    on.commit(decision)
+    said = "Unschedulable after 3 conflicting attempts: an atom on node-a was booked concurrently"
+    assert (on.said("Unschedulable"), decision.requeue_after) == (("True", "NoFit", said), 0)
+    assert (on.job.status.phase, on.allocations) == ("pending", {})
