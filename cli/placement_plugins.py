@@ -38,7 +38,14 @@ def scheduling(settings: Placement) -> Scheduling:
     if strange is not None:
         said = f'"{strange}" is not one of {", ".join(known)}'
         raise Invalid([FieldError("settings.placement.weights", said)])
-    return Scheduling(plugins, settings.weights, settings.top_n, settings.max_attempts)
+    return Scheduling(
+        plugins,
+        settings.weights,
+        settings.top_n,
+        settings.max_attempts,
+        settings.placer,
+        settings.max_batch,
+    )
 
 
 def _installed() -> Iterator[Plugin]:

@@ -29,6 +29,10 @@ class Cadence(Frozen):
 class Placement(Frozen):
     """How jobs and reservations find their places."""
 
+    placer: Literal["inline", "pool-lease"] = "inline"
+    """`pool-lease`: reservations of a pool are planned together, at most `max_batch` at a time."""
+    max_batch: Annotated[Int, Field(ge=1, le=1000)] = 64
+
     plugins: tuple[Text, ...] = ()
     """Python files."""
     weights: dict[Text, Annotated[Number, Field(ge=0, le=1000)]] = Field(default_factory=dict)

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from controllers import placing, reserving
+from controllers.placers.contract import Context, Pending, Placed, Queued
+from controllers.placers.registry import PLACERS
 from controllers.runtime.controller import Reader
 from controllers.runtime.decision import Decision, Facts, Release, Reserve
 from controllers.scheduling import PLAIN, Scheduling
 from placement import FleetView
 from placement.explain import after_lost_races
-from placement.gang import gang
 from placement.preempting import victims
 from resources.allocation import Allocation
 from resources.conditions import Condition, condition
@@ -36,6 +37,8 @@ class ReservationView:
     capacity_revision: int = 0
     preemptible: Mapping[str, str] = field(default_factory=dict)
     scheduling: Scheduling = PLAIN
+    line: Sequence[Reservation] = ()
+    """Reservations of the pool that wait, the oldest first."""
 
 
 class ReservationController:
@@ -50,6 +53,7 @@ class ReservationController:
             fleet=reader.fleet(),
             capacity_revision=reader.capacity_revision(resource.spec.pool),
             scheduling=reader.scheduling(),
+            line=tuple(one for one in reader.line(resource.spec.pool, resource.ref) if isinstance(one, Reservation)),
             preemptible=reserving.preemptible(reader, resource) if resource.spec.preempts else {},
         )
 
@@ -60,7 +64,7 @@ class ReservationController:
         if resource.deleting:
             released = status.model_copy(update={"phase": "released", "allocations": ()})
             return Decision(released, finalizers=(), claims=_release(view.allocations))
-        current = status.booked_generation == resource.generation
+        current = status.booked_generation == resource.generation or _planned(resource, view.allocations)
         if view.allocations and _over(view.allocations, now):
             return _expired(resource, view, "its time is over")
         if view.allocations and current:
@@ -80,32 +84,33 @@ def _look(resource: Reservation, view: ReservationView, facts: Facts, now: float
         said = after_lost_races(facts.conflicts, list(facts.excluded.values())[-1])
         return replace(_waiting(resource, view, now, "NoFit", said), requeue_after=0.0, no_place_since=None)
     fleet = placing.without(view.fleet, (allocation.id for allocation in view.allocations))
-    request = reserving.request_of(resource, now, facts.excluded)
     policy = placing.policy_of(view.pool.spec, view.scheduling)
-    size = 1 if resource.spec.gang is None else resource.spec.gang.size
-    domain = "" if resource.spec.gang is None else resource.spec.gang.domain
-    answer = gang(request, fleet, policy, size=size, domain=domain, seed=facts.seed)
-    if not answer.members:
-        found = victims(request, fleet, policy, view.preemptible) if size == 1 and view.preemptible else None
-        return _waiting(resource, view, now, "NoFit", answer.reason, found or ())
-    made = tuple(
-        reserving.allocation(resource, placed, number, fleet, now) for number, placed in enumerate(answer.members)
-    )
-    claims: tuple[Reserve | Release, ...] = (
-        *_release(view.allocations),
-        *(Reserve(one, labels=request.labels) for one in made),
-    )
-    decision = _holding(resource, made, now)
-    places = ", ".join(dict.fromkeys(one.node for one in made))
+    context = Context(fleet, policy, now, facts.seed, facts.excluded, _line(resource, view), view.scheduling)
+    answer = PLACERS[view.scheduling.placer].place(resource, context)
+    match answer:
+        case Queued(leader=leader):
+            said = f"waits for its turn behind {leader}"
+            return replace(_waiting(resource, view, now, "NoFit", said), wake=(leader,), no_place_since=None)
+        case Pending(reason=reason):
+            single = resource.spec.gang is None and view.preemptible
+            request = reserving.request_of(resource, now, facts.excluded)
+            found = victims(request, fleet, policy, view.preemptible) if single else None
+            waiting = _waiting(resource, view, now, "NoFit", reason, found or ())
+            return replace(waiting, claims=answer.claims, wake=answer.wake)
+        case Placed(allocations=made):
+            return _booked(view, answer, _holding(resource, made, now))
+
+
+def _line(resource: Reservation, view: ReservationView) -> list[Reservation]:
+    """Itself as it was read, in its turn among those that wait."""
+    return [resource if one.uid == resource.uid else one for one in view.line]
+
+
+def _booked(view: ReservationView, answer: Placed, holding: Decision) -> Decision:
+    places = ", ".join(dict.fromkeys(one.node for one in answer.allocations))
     event = Event("PlacementDecision", f"booked on {places}", payload={"outcome": "placed", "nodes": places})
-    finalizers = tuple(dict.fromkeys((*resource.finalizers, RESERVATION_FINALIZER)))
-    return Decision(
-        decision.status,
-        finalizers=finalizers,
-        claims=claims,
-        events=(event,),
-        requeue_after=decision.requeue_after,
-    )
+    claims: tuple[Reserve | Release, ...] = (*_release(view.allocations), *answer.claims)
+    return replace(holding, claims=claims, events=(event,), wake=answer.wake)
 
 
 def _holding(resource: Reservation, allocations: Sequence[Allocation], now: float) -> Decision:
@@ -130,7 +135,11 @@ def _holding(resource: Reservation, allocations: Sequence[Allocation], now: floa
         booked_generation=resource.generation,
     )
     next_look = end if begun else start
-    return Decision(status, requeue_after=None if next_look is None else max(next_look - now, 0.0))
+    return Decision(
+        status,
+        finalizers=tuple(dict.fromkeys((*resource.finalizers, RESERVATION_FINALIZER))),
+        requeue_after=None if next_look is None else max(next_look - now, 0.0),
+    )
 
 
 def _waiting(
@@ -188,6 +197,12 @@ def _status(resource: Reservation, *conditions: Condition, **fields: Any) -> Res
 
 def _release(allocations: Sequence[Allocation]) -> tuple[Release, ...]:
     return tuple(Release(allocation.id) for allocation in allocations)
+
+
+def _planned(resource: Reservation, allocations: Sequence[Allocation]) -> bool:
+    """Whether they were made for the spec as it stands, maybe by another one's pass."""
+    mine = f"{resource.uid}.{resource.generation}."
+    return bool(allocations) and all(allocation.id.startswith(mine) for allocation in allocations)
 
 
 def _over(allocations: Sequence[Allocation], now: float) -> bool:

@@ -19,6 +19,8 @@ class Scheduling:
     weights: Mapping[str, float] = field(default_factory=dict)
     top_n: int | None = None
     max_attempts: int = 3
+    placer: str = "inline"
+    max_batch: int = 64
 
     def of(self, policy: PoolPolicy, pool: PoolSpec) -> PoolPolicy:
         """The pool's own policy with what the server adds to it."""

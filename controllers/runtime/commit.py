@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from controllers.runtime.decision import Apply, Block, Decision, Delete, Release, Reserve, Unblock
+from resources.allocation import Allocation
 from resources.canonical import Document
 from resources.effect import EFFECTS_FINALIZER
 from resources.resource import Resource
 from store import applied, bookings, effects, events, ledger, queue, resources
-from store.errors import StoreError
+from store.errors import Short, StoreError
 from store.queue import Claim
 from store.tx import Tx
 
@@ -49,6 +50,7 @@ def _store(tx: Tx, resource: Resource[Any, Any], decision: Decision) -> Resource
             case Release(allocation_id=allocation):
                 ledger.release(tx, allocation)
             case Reserve(allocation=allocation_, labels=labels):
+                _for_somebody_there(tx, resource, allocation_)
                 ledger.reserve(tx, allocation_, labels)
     for key in decision.cancel:
         effects.unwant(tx, resource.uid, key)
@@ -77,6 +79,16 @@ def _finalizers(tx: Tx, resource: Resource[Any, Any], decision: Decision, *, ope
     if held and not opened:
         opened = effects.any_open(tx, resource.uid)
     return (*kept, EFFECTS_FINALIZER) if opened and (held or not resource.deleting) else kept
+
+
+def _for_somebody_there(tx: Tx, resource: Resource[Any, Any], allocation: Allocation) -> None:
+    """Raises Short where a reservation that this pass placed beside its own has changed or gone since."""
+    if allocation.owner.kind != "reservation" or allocation.uid == resource.uid:
+        return
+    other = resources.by_uid(tx, allocation.uid)
+    planned = int(allocation.id.rsplit(".", 2)[1])
+    if other is None or other.deleting or other.generation != planned:
+        raise Short(allocation.node, f"{allocation.owner} has changed or gone")
 
 
 def _block(tx: Tx, change: Block | Unblock) -> None:

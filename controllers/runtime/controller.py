@@ -55,6 +55,10 @@ class Reader(Protocol):
         """Rises whenever the pool gains room; `Decision.no_place_since` fences a decision not to place with it."""
         ...
 
+    def line(self, pool: str, own: Ref) -> Sequence[Resource[Any, Any]]:
+        """Reservations of the pool that wait, the oldest first, less those that another pass works on now."""
+        ...
+
     def scheduling(self) -> Scheduling:
         """Plugins of the placer, and what the server sets for every pool."""
         ...

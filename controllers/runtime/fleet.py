@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from controllers.runtime.decision import Decision, Reserve
+from controllers.runtime.seen import board_of, seen
 from controllers.scheduling import PLAIN, Scheduling
-from placement import Amounts, Atom, Board, Claim, FleetView, NodeView, board
+from placement import Amounts, Board, FleetView, NodeView
 from resources.allocation import Allocation
-from resources.devices import Device
 from resources.facts import NodeFacts
 from resources.job import Job
 from resources.node import Node
@@ -88,6 +88,13 @@ class Fleet:
     def waiting(self, pool: str) -> tuple[Waiting, ...]:
         """Jobs and reservations that wait for a place, by priority, then age."""
         return tuple(sorted(self._waiting.get(pool, {}).values(), key=_turn))
+
+    def line(self, pool: str) -> tuple[Reservation, ...]:
+        """Reservations of the pool that wait, the oldest first."""
+        found = [one for one in self._waiting.get(pool, {}).values() if isinstance(one, Reservation)]
+        return tuple(
+            sorted(found, key=lambda one: (one.status.waiting_since or one.created_at, one.created_at, one.uid))
+        )
 
     def _load(self, tx: Tx) -> None:
         for pool in resources.list_all(tx, "pool"):
@@ -224,33 +231,3 @@ class Fleet:
 def _turn(waiting: Waiting) -> tuple[int, float]:
     priority = waiting.spec.priority if isinstance(waiting, Job) else 0
     return -priority, waiting.status.waiting_since or waiting.created_at
-
-
-def seen(allocation: Allocation) -> Claim:
-    """An allocation as the placer sees it."""
-    return Claim(
-        allocation=allocation.id,
-        owner=f"{allocation.owner.project}/{allocation.owner.name}",
-        node=allocation.node,
-        amounts=Amounts(allocation.capacity_milli, allocation.cores, allocation.memory_mib),
-        ports=allocation.ports,
-        exclusive=allocation.exclusive,
-        tenant=allocation.tenant,
-        devices=tuple((booking.device, booking.units) for booking in allocation.devices),
-        start=None if allocation.owner.kind == "job" else allocation.starts_at,
-        end=allocation.ends_at,
-    )
-
-
-def board_of(devices: Sequence[Device]) -> Board | None:
-    """A node's devices as the placer sees them; None where it has none."""
-    if not devices:
-        return None
-    positions: dict[str, int] = {}
-    atoms = []
-    for device in devices:
-        at = positions[device.kind] = positions.get(device.kind, -1) + 1
-        attributes = tuple(sorted(device.attributes.items()))
-        told = (attributes, device.numa, device.healthy, device.bookable, device.parent)
-        atoms.append(Atom(device.id, device.kind, *told, at))
-    return board(atoms, {(device.id, other): word for device in devices for other, word in device.links.items()})

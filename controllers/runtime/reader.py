@@ -15,7 +15,7 @@ from resources.facts import Instance, NodeFacts
 from resources.job import Job
 from resources.reference import Ref
 from resources.resource import Resource
-from store import bookings, effects, ledger, nodes, resources
+from store import backlog, bookings, effects, ledger, nodes, resources
 from store.tx import Tx
 
 SILENT = frozenset({"silent", "lost"})
@@ -67,6 +67,10 @@ class SnapshotReader:
 
     def capacity_revision(self, pool: str) -> int:
         return self._fleet.capacity_revision(pool)
+
+    def line(self, pool: str, own: Ref) -> Sequence[Resource[Any, Any]]:
+        busy = backlog.busy(self._tx, own.kind) - {own}
+        return tuple(one for one in self._fleet.line(pool) if one.ref not in busy)
 
     def scheduling(self) -> Scheduling:
         return self._fleet.scheduling

@@ -9,7 +9,7 @@ import pytest
 
 from controllers.reservation import ReservationController, ReservationView
 from controllers.runtime.decision import Decision, Facts, Release, Reserve
-from controllers.runtime.fleet import seen
+from controllers.runtime.seen import seen
 from placement import FleetView
 from resources import conditions
 from resources.allocation import Allocation
