@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from controllers.runtime.decision import Decision, Reserve
-from controllers.runtime.seen import board_of, seen
+from controllers.runtime.seen import board_of, less_open, seen
 from controllers.scheduling import PLAIN, Scheduling
 from placement import Amounts, Board, FleetView, NodeView
 from resources.allocation import Allocation
@@ -203,7 +203,8 @@ class Fleet:
         after = self.view.node(name)
         if before != after:
             self.touched.add(("pool", node.spec.pool))
-            self._gain(node.spec.pool)
+            if before is None or after is None or not less_open(before, after):
+                self._gain(node.spec.pool)
 
     def _view_of(self, node: Node) -> NodeView:
         room = self._rooms.get(node.name, {})

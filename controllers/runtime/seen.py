@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from placement import Amounts, Atom, Board, Claim, board
+from placement import Amounts, Atom, Board, Claim, NodeView, board
+from placement.filters import DEDICATED, open_to_somebody
 from resources.allocation import Allocation
 from resources.devices import Device
 
@@ -23,6 +25,19 @@ def seen(allocation: Allocation) -> Claim:
         start=None if allocation.owner.kind == "job" else allocation.starts_at,
         end=allocation.ends_at,
     )
+
+
+def less_open(before: NodeView, after: NodeView) -> bool:
+    """Whether nobody can go there who could not before: only its NoSchedule reasons differ, and they free no one.
+
+    A whole-node lease asks about dedications alone.
+    """
+    if replace(before, no_schedule=after.no_schedule) != after:
+        return False
+    gone = set(before.no_schedule) - set(after.no_schedule)
+    if not gone:
+        return True
+    return not open_to_somebody(after.no_schedule) and not any(reason.startswith(DEDICATED) for reason in gone)
 
 
 def board_of(devices: Sequence[Device]) -> Board | None:

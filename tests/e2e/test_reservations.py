@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.fleet import Fleet, a_fleet
+
+SPEC = {"pool": "default", "devices": [{"class": "gpu", "count": 2}], "idempotencyKey": "once"}
 
 
 def cards(count: int) -> str:
@@ -69,7 +72,7 @@ def test_a_preview_stores_nothing_and_names_what_is_then_booked(fleet: Fleet) ->
     assert fleet.rmctl("delete", "reservation/next").code == 0
 
 
-@pytest.mark.req("P6", "PA2")
+@pytest.mark.req("P6", "PA2", "P55")
 def test_what_asks_for_nothing_or_says_what_no_reservation_has_is_refused(fleet: Fleet) -> None:
     nothing = fleet.rmctl("reserve", "none")
     assert (nothing.code, "devices: ask for at least one device or amount" in nothing.err) == (2, True), nothing.err
@@ -77,3 +80,30 @@ def test_what_asks_for_nothing_or_says_what_no_reservation_has_is_refused(fleet:
     labels["spec"] = {"pool": "default", "devices": [{"class": "gpu", "count": 1}], "nodeLabels": {"a": "b"}}
     refused = fleet.rmctl("apply", "-f", "-", stdin=json.dumps(labels))
     assert (refused.code, "unknown field spec.nodeLabels" in refused.err) == (2, True), refused.err
+
+
+@pytest.mark.req("P137")
+def test_a_preview_takes_what_a_reservation_takes_and_keeps_none_of_it(fleet: Fleet) -> None:
+    document = {"apiVersion": "rmctl/v1", "kind": "reservation", "metadata": {"name": "seen"}, "spec": SPEC}
+    seen = fleet.rmctl("plan", "-f", "-", stdin=json.dumps(document))
+    assert (seen.code, "→ box  GPU-0, GPU-1" in seen.out) == (0, True), seen.out + seen.err
+    assert fleet.rmctl("get", "reservation/seen").code == 3
+    wrong = {**document, "spec": {**SPEC, "idempotencyKey": ""}}
+    refused = fleet.rmctl("plan", "-f", "-", stdin=json.dumps(wrong))
+    assert (refused.code, "spec.idempotencyKey: must not be empty" in refused.err) == (2, True), refused.err
+
+
+def test_a_pool_whose_reservations_are_planned_together_books_them_all(tmp_path: Path) -> None:
+    config = tmp_path / "server.toml"
+    config.write_text('[placement]\nplacer = "pool-lease"\nmaxBatch = 2\n')
+    with a_fleet() as made:
+        made.server("--config", str(config))
+        (made.folder / "devices.json").write_text(cards(4))
+        made.agent("box", "--capacity", "4", "--devices", str(made.folder / "devices.json"))
+        assert made.rmctl("wait", "node/box").code == 0
+        for number in range(4):
+            booked = made.rmctl("reserve", f"r{number}", "--gpus", "1")
+            assert booked.code == 0, booked.out + booked.err
+        assert made.rmctl("reserve", "r4", "--gpus", "1").code == 6
+        assert made.rmctl("delete", "reservation/r0").code == 0
+        assert made.rmctl("wait", "reservation/r4", "--for=condition=Booked").code == 0

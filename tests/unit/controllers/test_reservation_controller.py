@@ -175,7 +175,7 @@ def test_a_kubernetes_binding_needs_a_host_that_serves_it() -> None:
     assert able.status.phase == "active"
 
 
-@pytest.mark.req("P60", "P31", "P33")
+@pytest.mark.req("P60", "P31", "P32", "P33")
 def test_a_node_binding_takes_the_whole_node_whatever_closes_it() -> None:
     closed = replace(a_gpu_node("a", no_schedule=("cordoned",)), pool="local")
     on = stage(closed, binding="node", devices=[])

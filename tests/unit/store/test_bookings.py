@@ -47,7 +47,7 @@ def test_what_a_node_has_reads_back_in_its_order(store: Store) -> None:
         assert bookings.devices_of(tx, "n") == CARDS[::-1][:2]
 
 
-@pytest.mark.req("P117", "P122", "P119")
+@pytest.mark.req("P117", "P122", "P119", "PA28")
 def test_an_atom_is_booked_once_and_nothing_of_the_failed_claim_remains(store: Store) -> None:
     reserve(store, booked("a", "gpu-1"))
     before = state(store)
