@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -203,12 +203,11 @@ class Passes:
         planning = self._fleet.planning() if controller is not None and controller.places else nullcontext()
         with self._store.read() as reading, planning:
             resource, decision = self._decide(claim, controller, excluded, reading, about, conflicts=attempts)
-        try:
-            if resource is not None and decision is not None:
-                yield partial(self._commit, claim=claim, resource=resource, decision=decision)
+        if resource is not None and decision is not None:
+            told: Write = partial(self._commit, claim=claim, resource=resource, decision=decision)
+            with suppress(Short, RoomGained):
+                yield told
                 return "lost races"
-        except (Short, RoomGained):
-            pass
         yield partial(queue.requeue, claim=claim, delay=0.0)
         return "lost races"
 
