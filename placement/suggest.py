@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
+from placement import relaxing
 from placement.amounts import RESOURCES, Amounts, spell
 from placement.answers import Answer, Placed, Unschedulable
 from placement.filters import Rejection, refusal, refusals
@@ -133,6 +134,13 @@ def asking_less(study: Study) -> Iterator[Trial]:
         )
 
 
+def asking_for_fewer(study: Study) -> Iterator[Trial]:
+    """The most devices that some node has."""
+    if any({rejection.filter for rejection in against} <= {"fits", "topology"} for _, against in study.nodes):
+        for text, asked in relaxing.fewer(study.request):
+            yield study.trial(text, study.edit(), request=asked)
+
+
 def leaving(study: Study) -> Iterator[Trial]:
     """One other job less on one node, the smallest first."""
     curable = {"fits", "ports", "exclusive", "separate"}
@@ -176,6 +184,9 @@ def relaxed(study: Study) -> Iterator[Trial]:
             labels = {name: want for name, want in request.labels.items() if name != key}
             asked = key.removeprefix(CAPABILITY_PREFIX) if value == ANY_VALUE else f"{key}={value}"
             yield study.trial(f"it did not ask for {asked}", study.edit(), request=replace(request, labels=labels))
+    if "topology" in against:
+        for text, asked_apart in relaxing.apart(request):
+            yield study.trial(text, study.edit(), request=asked_apart)
     if "pin" in against:
         yield study.trial(f"it was not pinned to {request.pin}", request=replace(request, pin=None))
     if "reserved" in against:
@@ -229,6 +240,7 @@ def _at_least(capacity: Amounts, asked: Amounts) -> Amounts:
 PROPOSALS: tuple[tuple[Callable[[Study], Iterator[Trial]], int], ...] = (
     (uncordoned, 1),
     (asking_less, 1),
+    (asking_for_fewer, 1),
     (leaving, 1),
     (joining, 1),
     (growing, 2),
