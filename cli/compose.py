@@ -27,6 +27,7 @@ from controllers.foresight import foresee
 from controllers.preview import explain, preview
 from controllers.providers.agents import AgentDriver, Connections
 from controllers.registry import CONTROLLERS
+from controllers.replaying import replay
 from controllers.runtime.environment import Threads, settle_in
 from controllers.runtime.manager import Manager
 from controllers.runtime.upkeep import Retention
@@ -195,6 +196,7 @@ class Server:
             ),
             plan=lambda tx, bundle, traced: preview(tx, bundle, self._manager.fleet, traced=traced),
             foresee=lambda tx, reservation: foresee(tx, reservation, self._manager.fleet),
+            replay=lambda tx, event: replay(tx, event, self._manager.fleet),
             secrets=self._secrets,
             execute=lambda node, order, seconds: self._connections.send(node, order, seconds=seconds),
             resumed=self._agents.ask_anew,

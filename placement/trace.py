@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from placement.answers import Answer, Placed, Plan, Provision, Unschedulable
@@ -79,8 +79,10 @@ class Summary:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Summary:
+        """What else stands there is left out."""
         ranked = tuple((entry["node"], entry["levels"]) for entry in plain["ranked"])
-        return cls(**{**plain, "violated": tuple(plain["violated"]), "ranked": ranked})
+        known = {one.name: plain[one.name] for one in fields(cls) if one.name in plain}
+        return cls(**{**known, "violated": tuple(plain["violated"]), "ranked": ranked})
 
 
 def outcome_of(answer: Answer) -> Outcome:

@@ -107,6 +107,11 @@ def list_for(tx: Tx, ref: Ref | None = None, *, uid: str | None = None, limit: i
     return tuple(map(_read, tx.execute(statement)))
 
 
+def by_id(tx: Tx, number: int) -> EventRecord | None:
+    row = tx.execute(select(table).where(table.c.id == number)).first()
+    return None if row is None else _read(row)
+
+
 def _trim(tx: Tx, uid: str, severity: Severity) -> None:
     keep = KEEP_WARNING if severity == "Warning" else KEEP_NORMAL
     surplus = [row.id for row in tx.execute(_surplus, {"u": uid, "s": severity, "keep": keep})]

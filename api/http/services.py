@@ -68,6 +68,19 @@ class Preview(Protocol):
     def tree(self) -> str: ...
 
 
+class Replay(Protocol):
+    """`equal` None: it cannot be told any more, and `reason` says why."""
+
+    @property
+    def equal(self) -> bool | None: ...
+    @property
+    def decided(self) -> Document: ...
+    @property
+    def replayed(self) -> Document: ...
+    @property
+    def reason(self) -> str: ...
+
+
 class Signed(Protocol):
     """A key and its certificate as PEM; `der` is the certificate alone."""
 
@@ -96,6 +109,8 @@ Executor = Callable[[str, ExecJob, float], Answer]
 Planner = Callable[[Tx, Bundle, bool], Sequence[Preview]]
 """Asks the pure placer where the jobs of a bundle would go, with its whole trace or not; the bundle need not be
 stored."""
+Replayer = Callable[[Tx, int], "Replay | None"]
+"""A decision made again, by the id of its event."""
 Foreseer = Callable[[Tx, Reservation], Document]
 """Where a reservation would be booked now: {fits, candidates, reason}."""
 
@@ -105,6 +120,10 @@ def _done() -> None:
 
 
 def _nothing(_tx: Tx, _job: Job) -> Explanation | None:
+    return None
+
+
+def _no_replay(_tx: Tx, _event: int) -> Replay | None:
     return None
 
 
@@ -136,6 +155,7 @@ class Services:
     explain: Explainer = _nothing
     plan: Planner = _nowhere
     foresee: Foreseer = _unforeseen
+    replay: Replayer = _no_replay
     recheck_seconds: float = 30.0
     """How long a stream goes on before its caller's token is looked at again."""
     hosts: tuple[str, ...] = ()

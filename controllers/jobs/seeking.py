@@ -131,6 +131,7 @@ def _place(step: Step, pool: Pool, facts: Facts) -> Decision:
     policy = placing.policy_of(pool.spec, step.view.scheduling)
     made = plan(request, fleet, policy, seed=facts.seed)
     payload = summary(made, policy.ranking).to_dict()
+    payload["replay"] = {"seed": facts.seed, "now": step.now, "excluded": dict(facts.excluded)}
     if isinstance(made.answer, Placed):
         return _placed(step, made.answer, request, payload)
     return _nowhere(step, payload)

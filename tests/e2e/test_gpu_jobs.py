@@ -104,3 +104,20 @@ def test_a_wrong_ask_is_refused_with_its_field(fleet: Fleet, tmp_path: Path) -> 
     for asks, said in cases.items():
         refused = apply(fleet, tmp_path, "wrong", asks)
         assert (refused.code, said in refused.err) == (2, True), refused.err
+
+
+@pytest.mark.req("P10")
+def test_a_decision_is_made_again_from_the_log_and_comes_out_equal(fleet: Fleet, tmp_path: Path) -> None:
+    ran = apply(fleet, tmp_path, "again", HALF, "--wait")
+    assert ran.code == 0, ran.err
+    assert apply(fleet, tmp_path, "big", "devices: [{class: gpu, count: 9}]").code == 0
+    assert fleet.rmctl("wait", "job/big/primary/train", "--for=condition=Unschedulable").code == 0
+    for name, outcome in (("again", "placed"), ("big", "unschedulable")):
+        replayed = fleet.rmctl("dev", "replay", f"job/{name}/primary/train", "-o", "json")
+        found = json.loads(replayed.out)
+        assert (replayed.code, found["equal"], found["decided"]["outcome"]) == (0, True, outcome), replayed.out
+    told = fleet.rmctl("dev", "replay", "job/again/primary/train").out
+    assert told.splitlines()[0].endswith(": equal")
+    assert fleet.rmctl("dev", "replay", "999999").code == 3
+    for name in ("again", "big"):
+        assert fleet.rmctl("delete", f"bundle/{name}").code == 0
