@@ -27,9 +27,13 @@ SelectorDocument = Annotated[
     BeforeValidator(_selector),
     WithJsonSchema(
         {
-            "type": "object",
-            "properties": {"matchExpressions": {"type": "array", "items": {"type": "object"}}},
-            "x-kubernetes-preserve-unknown-fields": True,
+            "anyOf": [
+                {"type": "string"},
+                {
+                    "type": "object",
+                    "properties": {"matchExpressions": {"type": "array", "items": {"type": "object"}}},
+                },
+            ]
         }
     ),
 ]

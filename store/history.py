@@ -20,6 +20,9 @@ class Compacted(Exception):
 
 def before(tx: Tx, revision: int, kind: str) -> dict[Ref, Document]:
     """Every resource of a kind in wire form as it stood just before a revision. Raises Compacted."""
+    oldest = changes.oldest(tx)
+    if 1 < oldest > revision:
+        raise Compacted
     newest = (
         select(table.c.project, table.c.name, func.max(table.c.revision).label("at"))
         .where(table.c.kind == kind, table.c.revision < revision)
@@ -35,7 +38,7 @@ def before(tx: Tx, revision: int, kind: str) -> dict[Ref, Document]:
         if row.type != "DELETED":
             found[ref] = json.loads(row.document)
     changed = {change.ref for change in _after(tx, revision, kind)}
-    if changed - told and changes.oldest(tx) > 1:
+    if changed - told and oldest > 1:
         raise Compacted
     for resource in resources.list_all(tx, kind):
         if resource.ref not in told and resource.resource_version < revision:

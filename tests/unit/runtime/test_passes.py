@@ -208,7 +208,7 @@ def test_a_controller_that_does_not_stop_looking_is_due_at_once_too(world) -> No
     assert (len(world.controller.seen), row(world).available_at, row(world).errors) == (4, 1000.0, 0)
 
 
-@pytest.mark.req("T7")
+@pytest.mark.req("T7", "P20", "P21")
 def test_a_spec_change_during_a_pass_discards_it(world) -> None:
     def change() -> None:
         world.controller.during = lambda: None
