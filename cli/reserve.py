@@ -113,7 +113,8 @@ def _booked(session: Session, target: Target) -> int:
             devices = ", ".join(str(device.get("id")) for device in held.get("devices") or ())
             out(f"{target} booked on {held.get('node')}" + (f": {devices}" if devices else ""))
     else:
-        out(f"{target} waits: {condition(found, 'Unschedulable').get('message', '')}")
+        why = condition(found, "Unschedulable").get("message") or condition(found, "Booked").get("message", "")
+        out(f"{target} waits: {why}")
         say(f"Next: rmctl wait {target} --for=condition=Booked, or rmctl delete {target}")
     return 0 if booked else NO_PLACE
 

@@ -42,7 +42,7 @@ def test_cards_are_booked_and_the_next_one_waits_until_they_are_free(fleet: Flee
 
 
 def test_one_for_a_time_ends_by_itself(fleet: Fleet) -> None:
-    booked = fleet.rmctl("reserve", "short", "--gpus", "4", "--for", "1s")
+    booked = fleet.rmctl("reserve", "short", "--gpus", "4", "--for", "10s")
     assert booked.code == 0, booked.err
     ended = fleet.rmctl("wait", "reservation/short", "--for=jsonpath={.status.phase}=expired")
     assert ended.code == 0, ended.err
