@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from importlib import metadata
+from pathlib import Path
 
 import psutil
 
@@ -12,16 +12,11 @@ from agent.errors import SettingsRefused
 from agent.settings import AgentSettings
 from api.proto import agent_pb2 as wire
 from resources.quantities import milli
+from resources.version import VERSION
 
 DEVICE_LIMITS = "devices.limits"
 MIB = 1024 * 1024
-
-
-def version() -> str:
-    try:
-        return metadata.version("rmctl")
-    except metadata.PackageNotFoundError:
-        return "0"
+MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
 
 def take(settings: AgentSettings) -> wire.Inventory:
@@ -51,6 +46,8 @@ def take(settings: AgentSettings) -> wire.Inventory:
         devices=[] if settings.devices is None else devices.read(settings.devices),
         nics=_nics(),
         utilization_cap=1.0,
+        machine_id=machine_id(),
+        drivers=[wire.Driver(id="process", version=VERSION, kinds=["command"])],
     )
 
 
@@ -58,6 +55,16 @@ def _capabilities(settings: AgentSettings) -> tuple[str, ...]:
     """What it was told, and that jobs hear which devices are theirs, where there are any."""
     named = settings.capabilities
     return named if settings.devices is None or DEVICE_LIMITS in named else (*named, DEVICE_LIMITS)
+
+
+def machine_id() -> str:
+    """What the operating system calls this machine, over boots; empty where it does not say."""
+    for path in MACHINE_IDS:
+        try:
+            return path.read_text(encoding="ascii").strip()
+        except (OSError, UnicodeDecodeError):
+            continue
+    return ""
 
 
 def _nics() -> list[wire.Nic]:

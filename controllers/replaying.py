@@ -11,7 +11,7 @@ from controllers.jobs.question import question
 from controllers.jobs.view import JobView, Sibling
 from controllers.placing import Mate, owner_of
 from controllers.runtime.fleet import Fleet
-from controllers.runtime.seen import board_of
+from controllers.runtime.seen import board_of, spare_of
 from placement import Amounts, Claim, FleetView, NodeView, plan
 from placement.trace import Summary, summary
 from resources.canonical import Document
@@ -85,15 +85,17 @@ def _view(
     reserved: Mapping[Ref, Document],
 ) -> FleetView:
     view = FleetView()
-    tiers = {ref.name: PoolSpec.model_validate(pool["spec"]).tiers for ref, pool in pools.items()}
+    specs = {ref.name: PoolSpec.model_validate(pool["spec"]) for ref, pool in pools.items()}
     devices = bookings.all_devices(tx)
     for ref, document in nodes.items():
         spec, status = (
             NodeSpec.model_validate(document["spec"]),
             NodeStatus.model_validate(document.get("status") or {}),
         )
-        kinds = {tier.name: tier.kind for tier in tiers.get(spec.pool, ())}
-        tier = spec.tier or next(iter(kinds), "")
+        pool = specs.get(spec.pool)
+        home = None if pool is None else pool.fixed_tier
+        tier = spec.tier or ("" if home is None else home.name)
+        standing = None if pool is None else pool.tier(tier)
         amounts = (status.capacity.get(name) for name in ("vcpu", "cores", "memory"))
         caps = [0.0 if amount is None else amount.cap for amount in amounts]
         labels = document["metadata"].get("labels", {})
@@ -104,7 +106,7 @@ def _view(
                 pool=spec.pool,
                 tier=tier,
                 zone=status.zone or spec.zone or "",
-                cloud=kinds.get(tier, ""),
+                cloud="" if standing is None else standing.kind,
                 booted=status.boot_id is not None,
                 labels={
                     key: (value, "system" if key.startswith("rmctl/") else "person") for key, value in labels.items()
@@ -112,6 +114,7 @@ def _view(
                 no_schedule=tuple(reasons),
                 capacity=Amounts(round(caps[0] * 1000), round(caps[1]), round(caps[2])),
                 images=frozenset(status.images),
+                spare=spare_of(spec, status),
                 board=board_of(devices.get(ref.name, ())),
             )
         )

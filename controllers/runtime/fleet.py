@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from controllers.runtime.decision import Decision, Reserve
-from controllers.runtime.seen import board_of, less_open, seen
+from controllers.runtime.seen import board_of, less_open, seen, spare_of
 from controllers.scheduling import PLAIN, Scheduling
 from placement import Amounts, Board, FleetView, NodeView
 from resources.allocation import Allocation
@@ -43,6 +43,8 @@ class Fleet:
         self._boards: dict[str, Board | None] = {}
         self._pools: dict[str, PoolSpec] = {}
         self._tiers: dict[str, dict[str, str]] = {}
+        self._homes: dict[str, str] = {}
+        """By pool, the tier of nodes that name none."""
         self._gains: dict[str, int] = {}
         self._reserved: set[str] = set()
         """Ids of the claims that are stored."""
@@ -159,7 +161,11 @@ class Fleet:
         if self._pools.get(pool.name) != pool.spec:
             self._pools[pool.name] = pool.spec
             self._tiers[pool.name] = {tier.name: tier.kind for tier in pool.spec.tiers}
+            fixed = pool.spec.fixed_tier
+            self._homes[pool.name] = "" if fixed is None else fixed.name
             self._gain(pool.name)
+            for node in [node for node in self._nodes.values() if node.spec.pool == pool.name]:
+                self._show(node.name)
 
     def _job(self, job: Waiting) -> None:
         for waiting in self._waiting.values():
@@ -211,7 +217,7 @@ class Fleet:
         facts = self._facts.get(node.name)
         blocks = self._blocks.get(node.name, ())
         tiers = self._tiers.get(node.spec.pool, {})
-        tier = node.spec.tier or next(iter(tiers), "")
+        tier = node.spec.tier or self._homes.get(node.spec.pool, "")
         return NodeView(
             name=node.name,
             pool=node.spec.pool,
@@ -226,6 +232,7 @@ class Fleet:
             capacity=Amounts(*(room.get(resource, (0, 0))[1] for resource in ("vcpu", "cores", "memory"))),
             images=frozenset(facts.inventory.images) if facts else frozenset(),
             board=self._boards.get(node.name),
+            spare=spare_of(node.spec, node.status),
         )
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from placement import Amounts, Atom, Board, Claim, NodeView, board
+from placement import Amounts, Atom, Board, Claim, NodeView, Spare, board
 from placement.filters import DEDICATED, open_to_somebody
 from resources.allocation import Allocation
 from resources.devices import Device
+from resources.node import NodeSpec, NodeStatus
 
 
 def seen(allocation: Allocation) -> Claim:
@@ -52,3 +53,10 @@ def board_of(devices: Sequence[Device]) -> Board | None:
         told = (attributes, device.numa, device.healthy, device.bookable, device.parent)
         atoms.append(Atom(device.id, device.kind, *told, at))
     return board(atoms, {(device.id, other): word for device in devices for other, word in device.links.items()})
+
+
+def spare_of(spec: NodeSpec, status: NodeStatus) -> Spare | None:
+    tag, known = spec.spare, status.spare
+    if tag is None:
+        return None
+    return Spare(tag.reserved_for, tag.exclusive, consumed=known is not None and known.consumed)
