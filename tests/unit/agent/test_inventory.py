@@ -134,7 +134,7 @@ def test_what_a_machine_has_reaches_the_store_and_its_node_shows_it(tmp_path: Pa
     status = NodeController().decide(node, NodeView(facts=stored), Facts(now=1.0)).status
     assert isinstance(status, NodeStatus)
     assert status.capacity["cores"].total == 4
-    assert (status.capabilities, status.images) == (("nvenc",), ("registry.example/encoder:3",))
+    assert (status.capabilities, status.images) == (("devices.limits", "nvenc"), ("registry.example/encoder:3",))
     assert (status.machine_id, status.boot_id) == ("0123456789abcdef", "b")
     assert NicStatus(name="eth9", addresses=("10.0.0.9",), speed_mbit=25_000) in status.nics
 
