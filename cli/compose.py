@@ -24,12 +24,15 @@ from api.listening import Listener, listener
 from cli.kill_points import KillPoint
 from cli.settings import ServerSettings
 from cli.sockets import names_of_this_machine, tcp_socket, unix_socket
+from controllers.foresight import foresee
 from controllers.preview import explain, preview
 from controllers.providers.agents import AgentDriver, Connections
 from controllers.registry import CONTROLLERS
+from controllers.replaying import replay
 from controllers.runtime.environment import Threads, settle_in
 from controllers.runtime.manager import Manager
 from controllers.runtime.upkeep import Retention
+from controllers.scheduling import PLAIN, Scheduling
 from resources.reference import Ref
 from resources.version import VERSION
 from store import holds, resources
@@ -59,7 +62,7 @@ class Uvicorn(uvicorn.Server):
 class Server:
     """One process: store, manager, HTTP, the agents' door. `serve` runs until it is told to stop."""
 
-    def __init__(self, settings: ServerSettings) -> None:
+    def __init__(self, settings: ServerSettings, scheduling: Scheduling = PLAIN) -> None:
         settle_in()
         self._settings = settings
         self._environment = Threads()
@@ -89,6 +92,7 @@ class Server:
             effect_workers=settings.effect_workers,
             dry=settings.effects == "record",
             retention=Retention(cadence.keep_changes, cadence.keep_days, cadence.upkeep_seconds),
+            scheduling=scheduling,
         )
         self._agents = agents.build(
             self._store, self._connections, heartbeat_seconds=settings.cadence.heartbeat_seconds
@@ -197,6 +201,8 @@ class Server:
                 tx, job, self._manager.fleet, self._store.heard_since(self._manager.started_at)
             ),
             plan=lambda tx, bundle, traced: preview(tx, bundle, self._manager.fleet, traced=traced),
+            foresee=lambda tx, reservation: foresee(tx, reservation, self._manager.fleet),
+            replay=lambda tx, event: replay(tx, event, self._manager.fleet),
             secrets=self._secrets,
             execute=lambda node, order, seconds: self._connections.send(node, order, seconds=seconds),
             resumed=self._agents.ask_anew,

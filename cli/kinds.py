@@ -28,9 +28,10 @@ KINDS = (
     KindName("node", "nodes", ("no",), namespaced=False, order=30),
     KindName("bundle", "bundles", ("bd",), order=50),
     KindName("job", "jobs", ("jb",), order=60),
+    KindName("reservation", "reservations", ("rsv",), order=65),
     KindName("template", "templates", ("tpl",), order=70),
 )
-POOL, NODE, BUNDLE, JOB, TEMPLATE = KINDS
+POOL, NODE, BUNDLE, JOB, RESERVATION, TEMPLATE = KINDS
 
 
 def known(word: str, kinds: Iterable[KindName] = KINDS) -> KindName | None:

@@ -21,7 +21,7 @@ def run(
 ) -> int:
     """The exit code: 0 after a clean stop, 2 for settings, 5 for what the machine refuses."""
     from api.listening import AddressRefused
-    from cli import compose, settings
+    from cli import compose, placement_plugins, settings
     from resources.validation import Invalid
     from store.errors import StoreError
 
@@ -34,12 +34,13 @@ def run(
         return _refuse(problem, 2)
     try:
         read = settings.read({"data": str(data), "http": tuple(http), "agents": tuple(agents)}, config=config)
+        scheduling = placement_plugins.scheduling(read.placement)
     except Invalid as invalid:
         return _refuse("; ".join(map(str, invalid.errors)), 2)
     compose.warn_of_library()
 
     async def serve() -> None:
-        await compose.Server(read).serve()
+        await compose.Server(read, scheduling).serve()
 
     try:
         asyncio.run(serve())

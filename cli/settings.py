@@ -31,6 +31,23 @@ class Cadence(Frozen):
     """How long a node may take to answer a command before its outcome counts as unknown."""
 
 
+class Placement(Frozen):
+    """How jobs and reservations find their places."""
+
+    placer: Literal["inline", "pool-lease"] = "inline"
+    """`pool-lease`: reservations of a pool are planned together, at most `max_batch` at a time."""
+    max_batch: Annotated[Int, Field(ge=1, le=1000)] = 64
+
+    plugins: tuple[Text, ...] = ()
+    """Python files."""
+    weights: dict[Text, Annotated[Number, Field(ge=0, le=1000)]] = Field(default_factory=dict)
+    """By id of a criterion or of a plugin's scorer, in place of its own."""
+    top_n: Annotated[Int, Field(ge=1, le=1000)] | None = None
+    """Among how many of the best the ranking `weighted` draws."""
+    max_attempts: Annotated[Int, Field(ge=1, le=100)] = 3
+    """Lost races in a row before a key waits."""
+
+
 class ServerSettings(Frozen):
     """`http` and `agents` are listeners beside the unix sockets in the data folder, as HOST:PORT."""
 
@@ -42,6 +59,7 @@ class ServerSettings(Frozen):
     effects: Literal["apply", "record"] = "apply"
     """`record`: what would be done is put on record, and nothing is called."""
     cadence: Cadence = Cadence()
+    placement: Placement = Placement()
     kill_at: Annotated[Text, Field(pattern=KILL_AT)] = ""
     """Where the server kills itself, for tests."""
 

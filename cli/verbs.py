@@ -68,6 +68,8 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "config": Verb("cli.config", "app", "tokens, certificates, contexts, a kubeconfig"),
         "init": Verb("cli.starter", "init", "a manifest to start from"),
         "secret": Verb("cli.secret", "app", "set, list, delete what only jobs may read"),
+        "reserve": Verb("cli.reserve", "reserve", "devices and amounts of a pool, for a time"),
+        "dev": Verb("cli.dev", "app", "replay: a decision of the placer made again"),
         "completion": Verb("cli.completion", "completion", "bash, zsh or fish finish your words"),
         "version": Verb("cli.version", "version", "of this client and of the server"),
     },

@@ -8,6 +8,7 @@ from controllers.bundle import BundleController
 from controllers.job import JobController
 from controllers.node import NodeController
 from controllers.pool import PoolController
+from controllers.reservation import ReservationController
 from controllers.runtime.controller import Controller
 from controllers.template import TemplateController
 
@@ -17,4 +18,5 @@ CONTROLLERS: tuple[Controller[Any, Any], ...] = (
     TemplateController(),
     BundleController(),
     JobController(),
+    ReservationController(),
 )

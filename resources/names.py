@@ -34,6 +34,14 @@ def label_problem(name: str) -> str | None:
     return None if LABEL.fullmatch(name) else f"must match {LABEL.pattern}"
 
 
+def capability_problem(name: str) -> str | None:
+    """Why a text names no capability: labels joined by dots, or None."""
+    if len(name) > MAX_LABEL:
+        return f"at most {MAX_LABEL} characters"
+    parts = name.split(".")
+    return next((problem for problem in map(label_problem, parts) if problem), None)
+
+
 def job_key(name: str) -> JobKey | None:
     """The key behind `B/R/J` or `B.R.J`; None when it is neither."""
     parts = name.split("/") if "/" in name else name.split(".")

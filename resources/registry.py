@@ -7,6 +7,7 @@ from resources.job import Job, JobSpec, JobStatus
 from resources.kind import Kind
 from resources.node import Node, NodeSpec, NodeStatus
 from resources.pool import Pool, PoolSpec, PoolStatus
+from resources.reservation import Reservation, ReservationSpec, ReservationStatus
 from resources.template import Template, TemplateSpec, TemplateStatus
 
 KINDS: tuple[Kind, ...] = (
@@ -14,6 +15,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("node", "nodes", Node, NodeSpec, NodeStatus, ("no",), namespaced=False, order=30),
     Kind("bundle", "bundles", Bundle, BundleSpec, BundleStatus, ("bd",), order=50),
     Kind("job", "jobs", Job, JobSpec, JobStatus, ("jb",), order=60, applied=False),
+    Kind("reservation", "reservations", Reservation, ReservationSpec, ReservationStatus, ("rsv",), order=65),
     Kind("template", "templates", Template, TemplateSpec, TemplateStatus, ("tpl",), order=70),
 )
 BY_NAME = {kind.name: kind for kind in KINDS}

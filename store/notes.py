@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from resources.allocation import Allocation
+from resources.devices import Device
 from resources.facts import NodeFacts
 from resources.reference import Ref
 from resources.resource import Resource
@@ -80,6 +81,14 @@ class RoomSet:
 
     node: str
     room: dict[str, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class DevicesSet:
+    """The devices of a node, in the order in which it lists them."""
+
+    node: str
+    devices: tuple[Device, ...]
 
 
 @dataclass(frozen=True)

@@ -138,6 +138,12 @@ allocations = Table(
     Column("ports", Text, nullable=False),
     Column("exclusive", Integer, nullable=False),
     Column("created_at", Double, nullable=False),
+    Column("kind", Text, nullable=False, server_default="job"),
+    Column("devices", Text, nullable=False, server_default="[]"),
+    Column("starts_at", Double),
+    Column("ends_at", Double),
+    Column("tenant", Text),
+    Column("lease", Integer, nullable=False, server_default="0"),
     Index("ix_allocations_uid", "uid"),
     Index("ix_allocations_node", "node"),
     Index("ix_allocations_pool", "pool"),
@@ -189,6 +195,10 @@ devices = Table(
     Column("attributes", Text, nullable=False),
     Column("healthy", Integer, nullable=False),
     Column("bookable", Integer, nullable=False),
+    Column("position", Integer, nullable=False, server_default="0"),
+    Column("numa", Integer),
+    Column("parent", Text),
+    Column("links", Text, nullable=False, server_default="{}"),
 )
 
 device_bookings = Table(

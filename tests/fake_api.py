@@ -57,7 +57,7 @@ class FakeApi:
         return f"unix:{self.socket}"
 
     def on(self, what: str, *replies: Reply) -> None:
-        """`GET jobs` is short for the path below the API's root; jobs, bundles and templates are in project default."""
+        """`GET jobs` is short for the path below the API's root; kinds of a project are those of project default."""
         method, _, path = what.partition(" ")
         self._answers[f"{method} {_whole(path)}"] = list(replies)
 
@@ -85,7 +85,11 @@ def _whole(path: str) -> str:
     if path.startswith("/"):
         return path
     head = path.partition("/")[0]
-    return f"{ROOT}/namespaces/default/{path}" if head in ("jobs", "bundles", "templates") else f"{ROOT}/{path}"
+    return (
+        f"{ROOT}/namespaces/default/{path}"
+        if head in ("jobs", "bundles", "templates", "reservations")
+        else f"{ROOT}/{path}"
+    )
 
 
 @contextmanager

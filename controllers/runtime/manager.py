@@ -13,6 +13,7 @@ from controllers.runtime.fleet import Fleet
 from controllers.runtime.passes import TOGETHER, Passes
 from controllers.runtime.upkeep import Retention, Upkeep
 from controllers.runtime.waker import Waker
+from controllers.scheduling import PLAIN, Scheduling
 from store import effects, holds, nodes, queue
 from store.environment import Environment
 from store.store import Store
@@ -37,12 +38,13 @@ class Manager:
         together: int = TOGETHER,
         dry: bool = False,
         retention: Retention | None = None,
+        scheduling: Scheduling = PLAIN,
     ) -> None:
         """`dry`: effects are recorded and none is begun. Without `retention` nothing that is over is ever dropped."""
         self.store = store
         self._dry = dry
         self.started_at = environment.now()
-        self.fleet = Fleet(store)
+        self.fleet = Fleet(store, scheduling)
         self.passes = Passes(
             store,
             self.fleet,
