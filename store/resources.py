@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 from sqlalchemy import bindparam, delete, exists, insert, select, update
 
-from resources import conditions
+from resources import conditions, registry
 from resources.canonical import Document, canonical
 from resources.reference import Ref
-from resources.registry import BY_NAME
 from resources.resource import Status
 from store import changes, consequences, labels, queue
 from store.errors import AlreadyExists, BeingDeleted, Conflict, NotFound
@@ -93,18 +92,19 @@ def create(
     annotations: Mapping[str, str] | None = None,
     finalizers: tuple[str, ...] = (),
     owner: str | None = None,
+    status: Status | None = None,
 ) -> AnyResource:
-    """A new resource, generation 1, and its key woken. Raises AlreadyExists."""
+    """A new resource, generation 1, and its key woken; `status` is what it starts with. Raises AlreadyExists."""
     if find(tx, ref) is not None:
         raise AlreadyExists(ref)
-    kind = BY_NAME[ref.kind]
+    kind = registry.of(ref.kind)
     made = kind.resource(
         ref=ref,
         uid=tx.new_uuid(),
         generation=1,
         resource_version=0,
         spec=kind.spec.model_validate(document),
-        status=kind.status(),
+        status=status or kind.status(),
         document=document,
         labels=dict(labels or {}),
         annotations=dict(annotations or {}),
@@ -156,7 +156,7 @@ def replace(
         assert document is not None
         if resource.deletion_timestamp is not None:
             raise BeingDeleted(resource.ref, resource.deletion_timestamp)
-        spec = BY_NAME[resource.ref.kind].spec.model_validate(document)
+        spec = registry.of(resource.ref.kind).spec.model_validate(document)
         new = changed(new, document=document, spec=spec, generation=resource.generation + 1)
     elif new.labels == resource.labels and new.annotations == resource.annotations:
         return resource

@@ -88,7 +88,8 @@ queue = Table(
     Column("token_hash", Text),
     Column("expires_at", Double),
     Column("last_run_at", Double),
-    Index("ix_queue_available_at", "available_at"),
+    Column("lane", Integer, nullable=False, server_default="0"),
+    Index("ix_queue_lane_available_at", "lane", "available_at"),
 )
 
 effects = Table(

@@ -29,8 +29,11 @@ from api.http.services import Services
 from api.http.threads import Threads
 from api.http.users import Users
 from api.http.why_route import Why
+from resources.kind import SourceChanged, Undefined
 from resources.validation import Invalid
 from store.errors import StoreError
+
+REFUSALS = (Problem, Invalid, Undefined, SourceChanged, StoreError, HTTPException, Exception)
 
 
 def build(services: Services) -> Starlette:
@@ -62,7 +65,7 @@ def build(services: Services) -> Starlette:
     ]
     app = Starlette(
         routes=[guarded(route, refusals) for route in routes],
-        exception_handlers=dict.fromkeys((Problem, Invalid, StoreError, HTTPException, Exception), refused),
+        exception_handlers=dict.fromkeys(REFUSALS, refused),
         lifespan=life,
     )
     app.state.hub = hub

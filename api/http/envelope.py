@@ -13,7 +13,7 @@ from resources.frozen import spelled
 from resources.kind import Kind
 from resources.names import MAX_LABEL, job_key, label_problem
 from resources.reference import Ref
-from resources.registry import KINDS, kind_named
+from resources.registry import every, kind_named
 from resources.selectors import KEY, VALUE
 from resources.validation import FieldError, Invalid
 from resources.wire import API_VERSION
@@ -111,7 +111,7 @@ def _kind(document: Mapping[str, Any], expected: Kind | None, errors: list[Field
         return expected
     found = kind_named(word) if isinstance(word, str) else None
     if found is None:
-        names = [one.name for one in KINDS]
+        names = [one.name for one in every()]
         near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.5) if isinstance(word, str) else []
         guess = f" (did you mean {near[0]}?)" if near else f"; kinds: {', '.join(names)}"
         errors.append(FieldError("kind", f"unknown kind {_quoted(word)}{guess}"))

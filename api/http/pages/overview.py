@@ -14,7 +14,7 @@ from api.http.summary import NO_TIERS, Tiers, condition, counted, fixed_tiers, l
 from resources.canonical import Document
 from resources.names import shown
 from resources.reference import Ref
-from resources.registry import KINDS
+from resources.registry import every
 from store import changes, events, resources
 from store.tx import Tx
 
@@ -77,7 +77,7 @@ class Overview(NamedTuple):
 def overview(tx: Tx, project: str, *, problems: bool, everything: bool) -> Overview:
     """Of the cluster-wide kinds and one project, in the order of `rmctl get resources`."""
     found: dict[str, list[Document]] = {}
-    for kind in sorted(KINDS, key=lambda one: (BEFORE_BUNDLES if one.name in SAGAS else one.order, one.name)):
+    for kind in sorted(every(), key=lambda one: (BEFORE_BUNDLES if one.name in SAGAS else one.order, one.name)):
         stored = resources.list_all(tx, kind.name, project if kind.namespaced else None)
         listed = documents(tx, kind, sorted(stored, key=lambda one: one.name))
         found[kind.name] = [one for one in listed if everything or not _finished(one)]
@@ -139,7 +139,7 @@ def happened(tx: Tx, ref: Ref | None, limit: int, uid: str | None = None) -> tup
 
 def projects_of(tx: Tx) -> tuple[str, ...]:
     """`default`, and every project that something lives in."""
-    found = {one.project for kind in KINDS if kind.namespaced for one in resources.list_all(tx, kind.name)}
+    found = {one.project for kind in every() if kind.namespaced for one in resources.list_all(tx, kind.name)}
     return tuple(sorted(found | {"default"}))
 
 

@@ -1,0 +1,70 @@
+"""Where definition files are looked for, and what is found there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from controllers.definitions.loading import SUFFIX, Unusable, kind_of
+from resources import registry
+
+FOLDER = "resource-managers"
+TAKEN = frozenset(
+    "audit backup batch diagnosis effect effects event events log metrics namespace namespaces plan project queue "
+    "resource resources runs secret secrets server token tokens user users why".split()
+)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Definition files by kind, and the files that are refused, with the reason."""
+
+    files: Mapping[str, Path]
+    refused: Mapping[Path, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Folders:
+    """`shipped` comes with rmctl; the user's folder shadows it, and a project's own shadows both."""
+
+    user: Path
+    projects: Mapping[str, Path] = field(default_factory=dict)
+    shipped: Path | None = None
+
+    def of(self, project: str) -> Found:
+        """What a project sees."""
+        places = [place for place in (self.shipped, self.user, self._own(project)) if place is not None]
+        files: dict[str, Path] = {}
+        refused: dict[Path, str] = {}
+        for place in places:
+            for path in _listed(place):
+                try:
+                    files[_kind(path)] = path
+                except Unusable as error:
+                    refused[path] = str(error)
+        return Found(files, refused)
+
+    def every(self) -> frozenset[str]:
+        """The kinds that any project sees."""
+        return frozenset(kind for project in ("", *self.projects) for kind in self.of(project).files)
+
+    def _own(self, project: str) -> Path | None:
+        root = self.projects.get(project)
+        return None if root is None else root / ".rm" / FOLDER
+
+
+def _listed(place: Path) -> list[Path]:
+    try:
+        return sorted(path for path in place.iterdir() if path.name.endswith(SUFFIX))
+    except OSError:
+        return []
+
+
+def _kind(path: Path) -> str:
+    """Raises Unusable for a name that is no kind's, or another's."""
+    kind = kind_of(path)
+    other = registry.kind_named(kind)
+    if kind in TAKEN or (other is not None and (other.name in registry.BUILT_IN or other.name != kind)):
+        raise Unusable(f"{path}: the kind {kind} is rmctl's own")
+    return kind
