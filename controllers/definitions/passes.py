@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import structlog
 
 from controllers.definitions.channel import Broken
 from controllers.definitions.ledger import PassLedger
 from controllers.definitions.loading import Unusable
-from controllers.definitions.pool import Pool
-from controllers.definitions.processes import Process
-from controllers.definitions.proposals import Definitions
+from controllers.definitions.proposals import Source as At
 from controllers.definitions.verdict import decision_of, stalled
 from controllers.runtime import failing, pausing
 from controllers.runtime.backoff import backoff
@@ -25,6 +24,7 @@ from controllers.runtime.failing import Foreseen
 from resources.canonical import Document
 from resources.event import Event
 from resources.kind import Undefined
+from resources.reference import Ref
 from resources.resource import Resource
 from store import queue, resources
 from store.environment import Environment
@@ -39,6 +39,40 @@ LOOK_AGAIN_SECONDS = 15.0
 """A resource whose definition is missing or broken is looked at this often."""
 
 
+class Line(Protocol):
+    """As `Channel`."""
+
+    def send(self, message: Document) -> None: ...
+    def receive(self, timeout: float | None = ..., /) -> Document | None: ...
+
+
+class Runner(Protocol):
+    """As `Process`."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def deadline(self) -> float: ...
+    @property
+    def channel(self) -> Line: ...
+    def ended(self) -> str: ...
+
+
+class Runners(Protocol):
+    """As `Pool`."""
+
+    def take(self, path: Path, digest: str, /) -> Any: ...
+    def give_back(self, process: Any) -> None: ...
+    def retire(self, process: Any, *, now: bool = False) -> None: ...
+    def close(self) -> None: ...
+
+
+class Files(Protocol):
+    """As `Definitions`."""
+
+    def find(self, ref: Ref) -> At: ...
+
+
 class Stopped(Exception):
     """The server stops: the pass is given up, and nothing is counted."""
 
@@ -50,8 +84,8 @@ class DefinitionPasses:
         self,
         store: Store,
         environment: Environment,
-        definitions: Definitions,
-        pool: Pool,
+        definitions: Files,
+        pool: Runners,
         *,
         workers: int = 4,
         lease: float = queue.LEASE_SECONDS,
@@ -171,7 +205,7 @@ class DefinitionPasses:
         about["reason"] = str(said.get("reason", ""))
         return decision_of(resource, said, again=ledger.made)
 
-    def _conversation(self, runner: Process, claim: Claim, ledger: PassLedger, message: Document) -> Document:
+    def _conversation(self, runner: Runner, claim: Claim, ledger: PassLedger, message: Document) -> Document:
         """Answers what the runner asks until it gives its result. Raises Broken, Foreseen past the deadline."""
         clock = self._environment.monotonic
         until = clock() + runner.deadline
@@ -190,7 +224,7 @@ class DefinitionPasses:
             else:
                 return said
 
-    def _failed(self, runner: Process, said: Document) -> Exception:
+    def _failed(self, runner: Runner, said: Document) -> Exception:
         """A definition that raised may be asked again; one that was cancelled, or is out of memory, is not."""
         if said.get("cancelled") or said.get("spent"):
             self._pool.retire(runner)
@@ -200,7 +234,7 @@ class DefinitionPasses:
             log.warning("definition raised", runner=runner.pid, trace=str(said["trace"]))
         return Stopped() if self._stopping else Foreseen(str(said["failed"]))
 
-    def _died(self, runner: Process) -> Exception:
+    def _died(self, runner: Runner) -> Exception:
         return Stopped() if self._stopping else Foreseen(runner.ended())
 
     def _rerun(self, tx: Tx, claim: Claim, conflict: Conflict) -> None:
