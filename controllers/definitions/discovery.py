@@ -49,6 +49,10 @@ class Folders:
         """The kinds that any project sees."""
         return frozenset(kind for project in ("", *self.projects) for kind in self.of(project).files)
 
+    def paths(self) -> frozenset[Path]:
+        """Every file that is a definition for some project."""
+        return frozenset(path for project in ("", *self.projects) for path in self.of(project).files.values())
+
     def _own(self, project: str) -> Path | None:
         root = self.projects.get(project)
         return None if root is None else root / ".rm" / FOLDER

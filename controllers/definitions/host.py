@@ -7,6 +7,7 @@ from controllers.definitions.passes import DefinitionPasses
 from controllers.definitions.pool import Pool
 from controllers.definitions.processes import Limits, reap
 from controllers.definitions.proposals import Definitions
+from controllers.definitions.watching import FileWatch
 from resources import registry
 from store import kinds
 from store.environment import Environment
@@ -23,6 +24,7 @@ class Host:
         self._notes = None if store.folder is None else store.folder.absolute() / "runners"
         self._pool = Pool(limits, self._notes)
         self.definitions = Definitions(folders, self._pool)
+        self._watch = FileWatch(store, environment, folders)
         self.passes = DefinitionPasses(store, environment, self.definitions, self._pool, workers=workers)
 
     def start(self) -> None:
@@ -35,7 +37,9 @@ class Host:
         self.definitions.refresh()
         registry.SEEKERS.append(self.definitions.refresh)
         self.passes.start()
+        self._watch.start()
 
     def stop(self) -> None:
         registry.SEEKERS.remove(self.definitions.refresh)
+        self._watch.stop()
         self.passes.stop()

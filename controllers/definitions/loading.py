@@ -52,6 +52,8 @@ def load(path: Path, digest: str | None = None) -> Definition:
         exec(compile(text, str(path), "exec", dont_inherit=True), module.__dict__)  # noqa: S102  a definition is code
     except SystemExit as error:
         raise Unusable(f"{path}: calls sys.exit({error.code}) when it is imported") from error
+    except MemoryError as error:
+        raise Unusable(f"{path}: out of memory") from error
     except Exception as error:
         raise Unusable(f"{path}: {_why(error, path)}") from error
     exported = {id(one): one for one in vars(module).values() if isinstance(one, Definition)}

@@ -66,6 +66,7 @@ class Process:
         self._draining = threading.Thread(target=self._drain, name=f"runner-{self.pid}-output", daemon=True)
         self._draining.start()
         if self._note is not None:
+            self._note.parent.mkdir(mode=0o700, exist_ok=True)
             with suppress(psutil.NoSuchProcess, OSError):
                 self._note.write_text(repr(psutil.Process(self.pid).create_time()))
 

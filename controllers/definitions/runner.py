@@ -47,9 +47,6 @@ class Runner:
         except Unusable as error:
             self._send({"unusable": str(error)})
             return
-        except MemoryError:
-            self._send({"unusable": f"{path}: out of memory"})
-            return
         self._send({"loaded": definition.name, "deadline": definition.deadline})
         while True:
             self._send(self._answer(definition, self._inbox.get()))
