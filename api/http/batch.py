@@ -134,6 +134,8 @@ def item(written: writes.Written) -> Document:
     """One line of the answer."""
     ref = written.resource.ref
     told: Document = {"kind": ref.kind, "name": ref.name, "outcome": written.outcome}
+    if written.resource.key != ref.name:
+        told["key"] = written.resource.key
     if ref.project:
         told["project"] = ref.project
     if written.restarts:

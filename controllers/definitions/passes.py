@@ -260,7 +260,7 @@ def _message(resource: Resource[Any, Any]) -> Document:
     metadata = {
         "uid": resource.uid,
         "kind": resource.ref.kind,
-        "key": resource.name,
+        "key": resource.key,
         "project": resource.project,
         "resource_version": resource.resource_version,
         "generation": resource.generation,

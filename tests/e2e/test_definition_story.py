@@ -175,3 +175,34 @@ def test_a_file_that_goes_stalls_its_resources_and_one_that_comes_back_heals_the
     while "is back" not in fleet.rmctl("why", "note/hi").out:
         pass
     assert fleet.rmctl("wait", "note/hi", "--for=Ready", "--timeout", "300s").code == 0
+
+
+@pytest.mark.req("T47")
+def test_a_key_that_is_no_name_has_one_on_the_wire_and_people_need_not_know_it(fleet: Fleet) -> None:
+    put(fleet, "site")
+    serve(fleet)
+    document = json.loads(a_note(fleet))
+    document["metadata"] = {"name": "acme/site#12"}
+    applied = fleet.rmctl("apply", "-f", "-", "--wait", "--timeout", "300s", stdin=json.dumps(document))
+    assert (applied.code, applied.out.splitlines()[0]) == (0, "note/acme/site#12 created")
+    shown = json.loads(fleet.rmctl("get", "note", "acme/site#12", "-o", "json").out)
+    assert (shown["metadata"]["name"][:2], shown["metadata"]["key"]) == ("x-", "acme/site#12")
+    assert len(shown["metadata"]["name"]) == 18
+    assert "annotations" not in shown["metadata"]
+    assert fleet.rmctl("get", "notes").out.splitlines()[1].startswith("note/acme/site#12  True")
+    found = fleet.rmctl("get", "notes", "--field-selector", "metadata.key=acme/site#12", "-o", "name")
+    assert found.out == "note/acme/site#12\n"
+    again = fleet.rmctl("apply", "-f", "-", stdin=json.dumps(shown))
+    assert again.out == "note/acme/site#12 unchanged\n"
+    assert fleet.rmctl("describe", "note/acme/site#12").out.startswith("note/acme/site#12: ")
+    assert fleet.rmctl("delete", "note/acme/site#12", "--timeout", "300s").code == 0
+
+
+def test_a_key_with_control_characters_is_refused(fleet: Fleet) -> None:
+    put(fleet, "site")
+    serve(fleet)
+    document = json.loads(a_note(fleet))
+    document["metadata"] = {"key": "a\u0007b"}
+    refused = fleet.rmctl("apply", "-f", "-", stdin=json.dumps(document))
+    assert refused.code == 2
+    assert "metadata.key: control characters are not allowed" in refused.err

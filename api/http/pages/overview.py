@@ -103,7 +103,7 @@ def entry(document: Document, now: float, tiers: Tiers = NO_TIERS) -> Entry:
     metadata = document["metadata"]
     since = moment(metadata.get("creationTimestamp"))
     old = age(now - since) if since is not None else "-"
-    name = shown(document["kind"], metadata["name"])
+    name = shown(document["kind"], metadata.get("key") or metadata["name"])
     href = address(document["kind"], metadata["name"], metadata.get("namespace", ""))
     return Entry(name, glance.ready, glance.reason, old, glance.where, glance.detail, href)
 

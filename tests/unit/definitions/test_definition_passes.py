@@ -8,8 +8,20 @@ from typing import Any
 
 import pytest
 
-from rmctl import KEEP, Applied, Deferred, Rejected, Result, Spec, Status, Unknown, condition_false, condition_true
-from rmctl import condition_unknown, resource_manager
+from rmctl import (
+    KEEP,
+    Applied,
+    Deferred,
+    Rejected,
+    Result,
+    Spec,
+    Status,
+    Unknown,
+    condition_false,
+    condition_true,
+    condition_unknown,
+    resource_manager,
+)
 from rmctl.testing import Invalid, Trial
 
 
