@@ -209,6 +209,7 @@ class Server:
             ),
             plan=lambda tx, bundle, traced: preview(tx, bundle, self._manager.fleet, traced=traced),
             secrets=self._secrets,
+            lend=self._definitions.lend,
             execute=lambda node, order, seconds: self._connections.send(node, order, seconds=seconds),
             resumed=self._agents.ask_anew,
             strays=self._agents.strays,

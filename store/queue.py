@@ -181,8 +181,7 @@ def claim(
 
 def _in_turn(tx: Tx, limit: int, lane: int) -> list[Row[Any]]:
     """Who has a head start is looked for apart only where more is due than is asked for."""
-    given = {"now": tx.now, "limit": limit, "lane": lane}
-    rows: list[Row[Any]] = tx.execute(_due, given).all()
+    rows: list[Row[Any]] = tx.execute(_due, given := {"now": tx.now, "limit": limit, "lane": lane}).all()
     if lane == HERE and len(rows) == limit and (urgent := tx.execute(_urgent, given).all()):
         rows = list({(row.kind, row.project, row.name): row for row in (*urgent, *rows)}.values())
     if any(row.kind in HEAD_STARTS for row in rows):

@@ -18,6 +18,7 @@ from api.http.core_nodes import CoreNodes
 from api.http.door import Door, guarded
 from api.http.endpoints import ROOT, Endpoints
 from api.http.hub import Hub
+from api.http.lending import Lending
 from api.http.logs import Logs
 from api.http.metrics import Metrics
 from api.http.pages.routes import Pages
@@ -59,6 +60,7 @@ def build(services: Services) -> Starlette:
         *Planning(services, threads).routes(),
         *Why(services, threads).routes(),
         *Logs(threads, hub).routes(),
+        *Lending(services, threads).routes(),
         *operations.routes(services, threads),
         *CoreNodes(services, threads).routes(),
         *Endpoints(services, threads, hub).routes(),

@@ -71,6 +71,7 @@ NEEDS: Mapping[str, Mapping[str, Need]] = {
     **on_each("reconcile", Need("operator", "reconcile")),
     **on_each("removal", Need("admin", "remove by force")),
     **on_each("exec", Need("admin", "run commands in jobs of")),
+    f"{ROOT}/definitions/workbench": {"POST": Need("admin", "run definitions")},
     f"{ROOT}/effects/resolve": {"POST": Need("admin", "resolve effects")},
     f"{ROOT}/queue/rebuild": {"POST": Need("admin", "rebuild the queue")},
     f"{ROOT}/server/hold": {"GET": LOOK, "POST": Need("admin", "hold effects")},

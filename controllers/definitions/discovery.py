@@ -11,8 +11,8 @@ from resources import registry
 
 FOLDER = "resource-managers"
 TAKEN = frozenset(
-    "audit backup batch diagnosis effect effects event events log metrics namespace namespaces plan project queue "
-    "resource resources runs secret secrets server token tokens user users why".split()
+    "audit backup batch definitions diagnosis effect effects event events log metrics namespace namespaces plan "
+    "project queue resource resources runs secret secrets server token tokens user users why".split()
 )
 
 

@@ -25,6 +25,7 @@ class Host:
         self._pool = Pool(limits, self._notes)
         self.definitions = Definitions(folders, self._pool)
         self._watch = FileWatch(store, environment, folders)
+        self.lend = self._pool.lend
         self.passes = DefinitionPasses(store, environment, self.definitions, self._pool, workers=workers)
 
     def start(self) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from controllers.definitions.loading import Unusable
+from controllers.definitions.loading import Unusable, kind_of
 from controllers.definitions.processes import Limits, Process
+from controllers.definitions.workbench import Workbench
 
 MAX_IDLE = 8
 
@@ -20,10 +21,19 @@ class Pool:
         self._lock = threading.Lock()
         self._idle: list[Process] = []
         self._out: set[Process] = set()
+        self._lent: dict[str, Path] = {}
         self._closed = False
 
-    def take(self, path: Path, digest: str) -> Process:
+    def lend(self, kind: str, socket: Path) -> None:
+        """From now on passes of a kind run behind this socket, for as long as somebody listens there."""
+        with self._lock:
+            self._lent[kind] = socket
+
+    def take(self, path: Path, digest: str) -> Process | Workbench:
         """A runner that has loaded this file in just these words. Raises Unusable."""
+        borrowed = self._borrowed(kind_of(path))
+        if borrowed is not None:
+            return borrowed
         with self._lock:
             stale = [one for one in self._idle if one.path == path and one.digest != digest]
             fit = next((one for one in self._idle if (one.path, one.digest) == (path, digest)), None)
@@ -34,8 +44,11 @@ class Pool:
             one.end()
         return fit or self._started(path, digest)
 
-    def give_back(self, process: Process) -> None:
+    def give_back(self, process: Process | Workbench) -> None:
         """It waits for its next pass; the one that has waited longest goes when there are too many."""
+        if isinstance(process, Workbench):
+            process.end()
+            return
         with self._lock:
             self._out.discard(process)
             if not self._closed:
@@ -44,10 +57,11 @@ class Pool:
         for one in gone:
             one.end()
 
-    def retire(self, process: Process, *, now: bool = False) -> None:
+    def retire(self, process: Process | Workbench, *, now: bool = False) -> None:
         """It is not used again; `now` asks nothing of it."""
-        with self._lock:
-            self._out.discard(process)
+        if isinstance(process, Process):
+            with self._lock:
+                self._out.discard(process)
         process.end(now=now)
 
     def close(self) -> None:
@@ -60,6 +74,20 @@ class Pool:
             one.interrupt()
         for one in idle:
             one.end()
+
+    def _borrowed(self, kind: str) -> Workbench | None:
+        """Where nobody listens any more the kind is the pool's own again."""
+        with self._lock:
+            socket = self._lent.get(kind)
+        if socket is None:
+            return None
+        try:
+            return Workbench(socket)
+        except OSError:
+            with self._lock:
+                if self._lent.get(kind) == socket:
+                    del self._lent[kind]
+            return None
 
     def _started(self, path: Path, digest: str) -> Process:
         process = Process(path, digest, self.limits, self._notes)

@@ -9,7 +9,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,8 @@ from controllers.definitions.context import Cancellation, Cancelled
 from controllers.definitions.executing import CancelTask, reconcile, resolve
 from controllers.definitions.loading import Unusable, load
 from controllers.definitions.sdk import Definition
+from controllers.runtime.environment import Threads
 from resources.canonical import Document
-
-
-class Wall:
-    """The clock of the machine."""
-
-    def now(self) -> float:
-        return time.time()
 
 
 class Runner:
@@ -57,7 +50,7 @@ class Runner:
         self._cancellation = Cancellation()
         self._cancel_task = None
         try:
-            return reconcile(definition, message, self._ask, Wall(), self._cancellation, under_way=self._under_way)
+            return reconcile(definition, message, self._ask, Threads(), self._cancellation, under_way=self._under_way)
         except Cancelled:
             return {"failed": "the pass was cancelled", "cancelled": True}
 

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 from ruamel.yaml import YAML
 
-from cli.settings import Cadence, ServerSettings
+from cli.settings import Cadence, Definitions, ServerSettings
 from resources.bundle import BundleSpec, ResiliencePolicy
 from resources.job_entry import JobEntry, Probe, Requirements
 from resources.node import NodeSpec
@@ -54,6 +54,7 @@ def test_manifests_in_the_pages_are_valid(document: dict[str, Any]) -> None:
         ("pools", TemplateSpec),
         ("nodes", NodeSpec),
         ("settings", Cadence),
+        ("settings", Definitions),
         ("settings", ServerSettings),
     ],
 )
