@@ -90,8 +90,11 @@ def _cells(placement: Item) -> tuple[str, str, str]:
     tier = f"tier {placement['tier']}" if placement.get("tier") else ""
     if placement.get("answer") == "runs":
         return (job, f"on {placement.get('node')}", "stays")
+    if placement.get("answer") == "completed":
+        return (job, "completed", "stays")
     if placement.get("node"):
-        return (job, f"→ {placement['node']}", tier or str(placement.get("sentence") or ""))
+        restarts = "restarts, " if placement.get("answer") == "restarts" else ""
+        return (job, f"→ {placement['node']}", restarts + (tier or str(placement.get("sentence") or "")))
     return (job, "→ a new machine" if _placed(placement) else "waits", str(placement.get("sentence") or tier))
 
 
@@ -105,8 +108,9 @@ def _more(placement: Item) -> Iterator[str]:
 
 
 def _placed(placement: Item) -> bool:
-    """A node, or a tier that would launch one."""
-    return bool(placement.get("node") or placement.get("tier") or placement.get("answer") in ("placed", "provision"))
+    """A node, a tier that would launch one, or no need of either."""
+    answer = placement.get("answer")
+    return bool(placement.get("node") or placement.get("tier") or answer in ("placed", "provision", "completed"))
 
 
 def _next(items: Sequence[Item], files: Sequence[str], *, changed: bool) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from controllers.expansion import BUNDLE_LABEL, Expected, expand, template_names
 from controllers.placing import Mate, owner_of, policy_of, request_for
+from controllers.run_fingerprint import run_fingerprint
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
 from placement import FleetView, Placed, Provision, claim_for, plan
@@ -40,7 +41,7 @@ class Preview:
     tier: str | None
     sentence: str
     answer: str = "unschedulable"
-    """runs, placed, provision or unschedulable"""
+    """runs, completed, restarts, placed, provision or unschedulable"""
     would_fit: tuple[str, ...] = ()
     tree: str = ""
 
@@ -77,7 +78,7 @@ def _suggested(suggestion: Suggestion) -> str:
 
 
 def preview(tx: Tx, bundle: Bundle, fleet: Fleet, *, traced: bool = False) -> tuple[Preview, ...]:
-    """One after the other, each taking its room, on a copy of the view; jobs that have a place keep it."""
+    """One after the other, each taking its room, on a copy of the view; jobs that stay as they are keep their place."""
     reader = SnapshotReader(tx, fleet, 0.0)
     named = (reader.find(Ref("template", name, bundle.project)) for name in template_names(bundle.spec))
     templates = {template.name: template.spec for template in named if isinstance(template, Template)}
@@ -105,16 +106,24 @@ def _placed(
         return Preview(name, None, None, f"there is no pool {made.spec.pool}")
     others = [Mate(Ref("job", o.key.wire, bundle.project), o.spec) for o in expected if o.key != made.key]
     policy = policy_of(pool.spec)
-    told = tree(trace(request_for(ref, made.spec, others, view), view, policy)) if traced else ""
-    if held:
+    job = reader.find(ref)
+    changed = False
+    if isinstance(job, Job) and run_fingerprint(job.spec) != run_fingerprint(made.spec):
+        changed = True
+        for allocation in reader.allocations(uid=job.uid):
+            view.drop_claim(allocation.id)
+    request = request_for(ref, made.spec, others, view)
+    told = tree(trace(request, view, policy)) if traced else ""
+    if isinstance(job, Job) and not changed and job.status.phase == "completed":
+        return Preview(name, None, None, "has completed", "completed", tree=told)
+    if held and not changed:
         node = view.node(held[0])
         return Preview(name, held[0], node.tier if node else None, f"runs on {held[0]}", "runs", tree=told)
-    request = request_for(ref, made.spec, others, view)
     done = plan(request, view, policy)
     match done.answer:
         case Placed(node=chosen, tier=tier):
             view.put_claim(claim_for(request, chosen, f"preview/{made.key.wire}"))
-            return Preview(name, chosen, tier, sentence(done), "placed", tree=told)
+            return Preview(name, chosen, tier, sentence(done), "restarts" if held else "placed", tree=told)
         case Provision(tier=tier):
             return Preview(name, None, tier, sentence(done), "provision", tree=told)
         case _:

@@ -111,6 +111,21 @@ def test_what_cannot_be_placed_waits_and_says_why(fleet: Fleet) -> None:
     assert fleet.rmctl("delete", "bundle", "big").out == "bundle/big deleted\n"
 
 
+def test_a_plan_tells_what_stays_what_starts_anew_and_what_then_has_no_place(fleet: Fleet, tick: str) -> None:
+    done = TICK.replace("startMode: manual", "restartOn: failure").replace('[sleep, "1000"]', '["true"]')
+    assert fleet.rmctl("apply", "-f", "-", "--wait", stdin=done).code == 0
+    assert fleet.rmctl("wait", "job/tick/primary/spare", "--for=jsonpath={.status.phase}=completed").code == 0
+
+    def planned(manifest: str) -> list[list[str]]:
+        return [line.split() for line in fleet.rmctl("plan", "-f", "-", stdin=manifest).out.splitlines()[-2:]]
+
+    completed = ["job/tick/primary/spare", "completed", "stays"]
+    assert planned(done) == [[CLOCK, "on", "mybox", "stays"], completed]
+    larger = done.replace("requiredCapacity: 0.5", "requiredCapacity: 3.9")
+    assert planned(larger) == [[CLOCK, "→", "mybox", "restarts,", "tier", "local"], completed]
+    assert fleet.rmctl("plan", "-f", "-", stdin=larger.replace("3.9", "4.5")).code == 6
+
+
 def test_nothing_more_is_placed_on_a_cordoned_node(fleet: Fleet) -> None:
     assert fleet.rmctl("cordon", "mybox", "--reason", "disk").out == "node/mybox cordoned\n"
     assert fleet.rmctl("wait", "node/mybox", "--for=condition=Schedulable=False").code == 0
