@@ -9,7 +9,9 @@ from controllers.job import JobController
 from controllers.node import NodeController
 from controllers.pool import PoolController
 from controllers.runtime.controller import Controller
+from controllers.schedule import ScheduleController
 from controllers.template import TemplateController
+from controllers.webhook import WebhookController
 
 CONTROLLERS: tuple[Controller[Any, Any], ...] = (
     PoolController(),
@@ -17,4 +19,6 @@ CONTROLLERS: tuple[Controller[Any, Any], ...] = (
     TemplateController(),
     BundleController(),
     JobController(),
+    ScheduleController(),
+    WebhookController(),
 )

@@ -10,7 +10,9 @@ from resources.job import Job, JobSpec, JobStatus
 from resources.kind import Kind, Propose
 from resources.node import Node, NodeSpec, NodeStatus
 from resources.pool import Pool, PoolSpec, PoolStatus
+from resources.schedule import Schedule, ScheduleSpec, ScheduleStatus
 from resources.template import Template, TemplateSpec, TemplateStatus
+from resources.webhook import Webhook, WebhookSpec, WebhookStatus
 
 KINDS: tuple[Kind, ...] = (
     Kind("pool", "pools", Pool, PoolSpec, PoolStatus, ("po",), namespaced=False, order=10),
@@ -18,6 +20,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("bundle", "bundles", Bundle, BundleSpec, BundleStatus, ("bd",), order=50),
     Kind("job", "jobs", Job, JobSpec, JobStatus, ("jb",), order=60, applied=False),
     Kind("template", "templates", Template, TemplateSpec, TemplateStatus, ("tpl",), order=70),
+    Kind("schedule", "schedules", Schedule, ScheduleSpec, ScheduleStatus, order=80),
+    Kind("webhook", "webhooks", Webhook, WebhookSpec, WebhookStatus, order=82),
 )
 BUILT_IN = frozenset(kind.name for kind in KINDS)
 BY_NAME = {kind.name: kind for kind in KINDS}

@@ -29,6 +29,7 @@ from api.http.server import ServerRoutes
 from api.http.services import Services
 from api.http.threads import Threads
 from api.http.users import Users
+from api.http.webhooks import Webhooks
 from api.http.why_route import Why
 from resources.kind import SourceChanged, Undefined
 from resources.validation import Invalid
@@ -60,6 +61,7 @@ def build(services: Services) -> Starlette:
         *Planning(services, threads).routes(),
         *Why(services, threads).routes(),
         *Logs(threads, hub).routes(),
+        *Webhooks(services, threads).routes(),
         *Lending(services, threads).routes(),
         *operations.routes(services, threads),
         *CoreNodes(services, threads).routes(),

@@ -12,7 +12,7 @@ ROOT = "/apis/rmctl/v1"
 SECRETS = f"{ROOT}/namespaces/{{project}}/secrets"
 ROLES = ("viewer", "operator", "admin")
 """Each may all that the one before it may. The role of nodes, `agent`, is none of them: here it may nothing."""
-OPEN = ("/healthz", "/livez", "/readyz", "/ui/static/{name}")
+OPEN = ("/healthz", "/livez", "/readyz", "/ui/static/{name}", "/webhooks/{project}/{name}")
 """Answered to anyone who can reach the listener; the page that says no has a style too."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -15,6 +16,7 @@ from controllers.definitions.sdk import Definition, Metadata, Resource, own_stat
 from controllers.definitions.touching import Ask, PassOver
 from resources.canonical import Document, canonical
 from resources.conditions import Condition
+from resources.schedules import next_time
 from resources.validation import FieldError, Invalid, parse
 
 MAX_TEXT = 8192
@@ -54,14 +56,15 @@ def reconcile(
     """`under_way` is handed what cancels an async pass from its own loop's thread."""
     try:
         resource = _resource(definition, message["resource"])
+        sources = _sources(definition, resource, clock)
         ctx = Context(ask, clock, cancellation, is_async=definition.is_async)
         if definition.is_async:
             given = asyncio.run(_awaited(definition, ctx, resource, under_way))
         else:
             given = definition.reconcile(ctx, resource)
-        return _answer(definition, given, ctx.told)
+        return {**_answer(definition, given, ctx.told), **sources}
     except PassOver as over:
-        return {"after": over.after, "reason": str(over), "events": ctx.told}
+        return {"after": over.after, "reason": str(over), "events": ctx.told, **sources}
     except (asyncio.CancelledError, Cancelled):
         return {"failed": "the pass was cancelled", "cancelled": True}
     except MemoryError:
@@ -76,6 +79,27 @@ async def _awaited(definition: Definition, ctx: Context, resource: Any, under_wa
     task = asyncio.ensure_future(definition.reconcile(ctx, resource))
     under_way(lambda: task.get_loop().call_soon_threadsafe(task.cancel) and None)
     return await task
+
+
+def _sources(definition: Definition, resource: Any, clock: Clock) -> Document:
+    """What wakes a settled resource. Files are looked at before the pass, so that no change falls between."""
+    found: Document = {}
+    if definition.every is not None:
+        found["every"] = definition.every
+    if definition.cron is not None:
+        found["at"] = next_time(definition.cron, definition.time_zone, clock.now())
+    if definition.watch is not None:
+        found["files"] = {str(path): stamp(Path(path)) for path in definition.watch(resource)}
+    return found
+
+
+def stamp(path: Path) -> list[int] | None:
+    """What tells one state of a file from another; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return [status.st_mtime_ns, status.st_size, status.st_ino]
 
 
 def _resource(definition: Definition, document: Document) -> Resource[Any, Any]:

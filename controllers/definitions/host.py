@@ -24,9 +24,9 @@ class Host:
         self._notes = None if store.folder is None else store.folder.absolute() / "runners"
         self._pool = Pool(limits, self._notes)
         self.definitions = Definitions(folders, self._pool)
-        self._watch = FileWatch(store, environment, folders)
         self.lend = self._pool.lend
         self.passes = DefinitionPasses(store, environment, self.definitions, self._pool, workers=workers)
+        self._watch = FileWatch(store, environment, folders, self.passes.watched)
 
     def start(self) -> None:
         if self._notes is not None:

@@ -14,7 +14,7 @@ from controllers.definitions.channel import Broken
 from controllers.definitions.ledger import PassLedger
 from controllers.definitions.loading import Unusable
 from controllers.definitions.proposals import Source as At
-from controllers.definitions.verdict import decision_of, stalled
+from controllers.definitions.verdict import decision_of, read, stalled
 from controllers.runtime import failing, pausing
 from controllers.runtime.backoff import backoff
 from controllers.runtime.commit import commit
@@ -96,6 +96,8 @@ class DefinitionPasses:
         self._pool = pool
         self._lease = lease
         self._stopping = False
+        self.watched: dict[Ref, dict[Path, tuple[int, int, int] | None]] = {}
+        """Files that wake a resource, as they were before its last pass."""
         self._crew: Crew[Claim] = Crew(
             store,
             environment,
@@ -168,6 +170,7 @@ class DefinitionPasses:
             resource = resources.find(tx, claim.ref)
             paused = None if resource is None else pausing.held(tx, resource)
         if resource is None:
+            self.watched.pop(claim.ref, None)
             self._store.write(partial(queue.settle, claim=claim))
             return "gone"
         about["generation"] = resource.generation
@@ -202,8 +205,13 @@ class DefinitionPasses:
         finally:
             with suppress(ClaimLost):
                 ledger.let_go()
-        about["reason"] = str(said.get("reason", ""))
-        return decision_of(resource, said, again=ledger.made)
+        answer = read(said)
+        about["reason"] = answer.reason
+        self.watched.pop(resource.ref, None)
+        if answer.files:
+            self.watched[resource.ref] = {Path(path): stamp for path, stamp in answer.files.items()}
+        now, random = self._environment.now(), self._environment.random()
+        return decision_of(resource, answer, again=ledger.made, now=now, random=random)
 
     def _conversation(self, runner: Runner, claim: Claim, ledger: PassLedger, message: Document) -> Document:
         """Answers what the runner asks until it gives its result. Raises Broken, Foreseen past the deadline."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter
 
 from controllers.definitions.results import Result
 from resources.canonical import Document
 from resources.conditions import Condition
 from resources.frozen import Frozen
 from resources.names import KIND
+from resources.schedules import Cron, TimeZone
 
 DEADLINE_SECONDS = 60.0
 S = TypeVar("S")
@@ -73,6 +74,10 @@ class Definition:
     reconcile: Callable[..., Any]
     initial_status: Callable[[Any], Any] | None = None
     deadline: float = DEADLINE_SECONDS
+    every: float | None = None
+    cron: str | None = None
+    time_zone: str = "UTC"
+    watch: Callable[[Any], Iterable[Any]] | None = None
 
     @property
     def is_async(self) -> bool:
@@ -94,16 +99,28 @@ def resource_manager(
     status: type[BaseModel] | None = None,
     initial_status: Callable[[Any], Any] | None = None,
     deadline: float = DEADLINE_SECONDS,
+    every: float | None = None,
+    cron: str | None = None,
+    time_zone: str = "UTC",
+    watch: Callable[[Any], Iterable[Any]] | None = None,
 ) -> Callable[[Callable[..., Result | Any]], Definition]:
     """Makes a definition of `reconcile(ctx, resource)`, async or plain.
 
-    `deadline` are the seconds that one pass may take. Raises ValueError for a name or a deadline that cannot be.
+    `deadline` are the seconds that one pass may take. A settled resource is looked at again `every` so many seconds,
+    more or less; at the instants of `cron`, five fields read in `time_zone`; and when one of the files changes whose
+    paths `watch(resource)` returns. Raises ValueError for what cannot be.
     """
     if not KIND.fullmatch(name):
         raise ValueError(f'name "{name}": must match {KIND.pattern}')
     if not deadline > 0:
         raise ValueError("deadline: must be > 0 seconds")
-    return lambda reconcile: Definition(name, spec, status, reconcile, initial_status, deadline)
+    if every is not None and not every >= 1:
+        raise ValueError("every: must be >= 1 seconds")
+    TypeAdapter(TimeZone).validate_python(time_zone)
+    TypeAdapter(Cron | None).validate_python(cron)
+    return lambda reconcile: Definition(
+        name, spec, status, reconcile, initial_status, deadline, every, cron, time_zone, watch
+    )
 
 
 def own_status(definition: Definition, given: Any) -> Document:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError
 
 from controllers.definitions.ledger import Nonsense
+from controllers.runtime.backoff import Draws
 from controllers.runtime.decision import Decision
 from resources import conditions
 from resources.canonical import Document
@@ -20,6 +21,8 @@ from resources.resource import Resource
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.\-/]{0,126}", re.ASCII)
 MAX_EVENTS = 100
 MAX_EVENT = 64 * 1024
+MAX_FILES = 100
+JITTER = (0.8, 1.2)
 LONGEST_SECONDS = 365 * 86_400.0
 
 
@@ -38,25 +41,43 @@ class Answer(Frozen):
     finalizers: tuple[Text, ...] | None = None
     events: tuple[Told, ...] = ()
     reason: Text = ""
+    every: Annotated[Number, Field(ge=1)] | None = None
+    at: Number | None = None
+    files: Annotated[dict[str, tuple[int, int, int] | None], Field(max_length=MAX_FILES)] = Field(default_factory=dict)
 
 
-def decision_of(resource: Resource[Any, Any], said: Document, *, again: bool) -> Decision:
-    """`again`: another pass follows, though this one said that it is settled. Raises Nonsense."""
+def read(said: Document) -> Answer:
+    """Raises Nonsense."""
     try:
         answer = Answer.model_validate(said)
     except ValidationError as error:
         first = error.errors()[0]
         raise Nonsense(f"the result's {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     _check(answer)
+    return answer
+
+
+def decision_of(resource: Resource[Any, Any], answer: Answer, *, again: bool, now: float, random: Draws) -> Decision:
+    """`again`: another pass follows, though this one said that it is settled."""
     own = resource.status.own if answer.status is None else answer.status
     told = merged(resource, answer.conditions)
-    after = answer.after if answer.after is not None or not again else 0.0
+    after = answer.after
+    if after is None:
+        after = 0.0 if again else _polled(answer, now, random)
     return Decision(
         status_of(own, conditions=told),
         finalizers=answer.finalizers,
         events=tuple(Event(one.type, one.message, one.severity) for one in answer.events),  # type: ignore[arg-type]
         requeue_after=None if after is None else min(after, LONGEST_SECONDS),
     )
+
+
+def _polled(answer: Answer, now: float, random: Draws) -> float | None:
+    """When a settled resource is looked at again though nothing happened."""
+    times = [] if answer.every is None else [answer.every * random.uniform(*JITTER)]
+    if answer.at is not None:
+        times.append(max(answer.at - now, 0.0))
+    return min(times, default=None)
 
 
 def stalled(resource: Resource[Any, Any], reason: str, message: str, *, after: float) -> Decision:

@@ -1,8 +1,8 @@
-"""The watch over definition files: a file that came, changed or went wakes the resources of its kind."""
+"""The watch over files: a definition that changed wakes the resources of its kind, a file in use wakes its user."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,8 @@ import structlog
 
 from controllers.definitions.discovery import Folders
 from controllers.runtime.patience import Patience
-from store import queue, resources
+from resources.reference import Ref
+from store import kinds, queue, resources
 from store.environment import Environment, Task
 from store.errors import Failed
 from store.store import Store
@@ -20,22 +21,26 @@ from store.tx import Tx
 log = structlog.get_logger("rmctl.definitions")
 LOOK_SECONDS = 1.0
 Stamp = tuple[int, int, int]
+Watched = dict[Ref, dict[Path, Stamp | None]]
 
 
 class FileWatch:
-    """It says nothing of what changed: the next pass reads the file."""
+    """It says nothing of what changed: the next pass looks for itself."""
 
-    def __init__(self, store: Store, environment: Environment, folders: Folders) -> None:
+    def __init__(self, store: Store, environment: Environment, folders: Folders, watched: Watched) -> None:
         self._store = store
         self._environment = environment
         self._folders = folders
+        self._watched = watched
         self._patience = Patience(store, environment)
         self._over = environment.signal()
-        self._seen: Mapping[Path, Stamp] = {}
+        self._seen: Mapping[Path, Stamp | None] = {}
         self._task: Task | None = None
 
     def start(self) -> None:
-        self._seen = self._stamps()
+        """What changed while nobody looked is made good: every resource of a definition gets a pass."""
+        self._seen = _stamps(self._folders.paths())
+        self._patience.write(_wake_all)
         self._task = self._environment.spawn("definition-files", self._run)
 
     def stop(self) -> None:
@@ -44,24 +49,18 @@ class FileWatch:
         if self._task is not None:
             self._task.join(5.0)
 
-    def look(self) -> frozenset[str]:
-        """The kinds whose files are not what they were; their resources are woken."""
-        now = self._stamps()
+    def look(self) -> None:
+        now = _stamps(self._folders.paths())
         moved = {path for path in {*now, *self._seen} if now.get(path) != self._seen.get(path)}
         self._seen = now
-        kinds = frozenset(path.name.partition(".")[0] for path in moved)
-        if kinds:
-            log.info("definitions changed", kinds=sorted(kinds))
-            self._patience.write(partial(_wake, kinds=kinds))
-        return kinds
-
-    def _stamps(self) -> dict[Path, Stamp]:
-        found: dict[Path, Stamp] = {}
-        for path in self._folders.paths():
-            with suppress(OSError):
-                status = path.stat()
-                found[path] = (status.st_mtime_ns, status.st_size, status.st_ino)
-        return found
+        changed = frozenset(path.name.partition(".")[0] for path in moved)
+        users = [ref for ref, files in tuple(self._watched.items()) if _stamps(files) != files]
+        for ref in users:
+            self._watched[ref] = _stamps(self._watched[ref])
+        if changed:
+            log.info("definitions changed", kinds=sorted(changed))
+        if changed or users:
+            self._patience.write(partial(_wake, kinds=changed, users=users))
 
     def _run(self) -> None:
         while not self._over.wait(LOOK_SECONDS):
@@ -69,7 +68,26 @@ class FileWatch:
                 self.look()
 
 
-def _wake(tx: Tx, kinds: frozenset[str]) -> None:
-    for kind in sorted(kinds):
-        for one in resources.list_all(tx, kind):
-            queue.enqueue(tx, one.ref)
+def _stamps(paths: Iterable[Path]) -> dict[Path, Stamp | None]:
+    return {path: _stamp(path) for path in paths}
+
+
+def _stamp(path: Path) -> Stamp | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _wake(tx: Tx, kinds: frozenset[str], users: list[Ref]) -> None:
+    refs = [one.ref for kind in sorted(kinds) for one in resources.list_all(tx, kind)] + users
+    for ref in refs:
+        if resources.stands(tx, ref):
+            queue.enqueue(tx, ref)
+
+
+def _wake_all(tx: Tx) -> None:
+    for kind in kinds.stored(tx):
+        if queue.lane_of(Ref(kind, "")) == queue.DEFINED:
+            _wake(tx, frozenset({kind}), [])
