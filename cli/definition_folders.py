@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from controllers.definitions.discovery import FOLDER, Folders
+from controllers.definitions.discovery import Folders
 
 
 def folders(projects: Mapping[str, str]) -> Folders:
@@ -20,4 +20,4 @@ def folders(projects: Mapping[str, str]) -> Folders:
 
 def user_folder() -> Path:
     home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-    return Path(home) / "rmctl" / FOLDER
+    return Path(home) / "rmctl"

@@ -7,9 +7,10 @@ from typing import Any
 from pydantic import ConfigDict
 
 from resources.canonical import Document
+from resources.frozen import Frozen
 from resources.resource import Resource, Spec, Status
 
-RESERVED = ("observedGeneration", "conditions")
+RESERVED = ("observedGeneration", "conditions", "workflowRun")
 """Fields of a status that are the runtime's."""
 
 
@@ -19,10 +20,21 @@ class DefinedSpec(Spec):
     model_config = ConfigDict(extra="allow")
 
 
+class WorkflowRun(Frozen):
+    """The child run that a resource asked for last. `requestId` is the key that it asked under."""
+
+    request_id: str
+    run_id: str
+    state: str
+    attempt: int
+
+
 class DefinedStatus(Status):
     """The runtime's fields, and beside them those of the definition."""
 
     model_config = ConfigDict(extra="allow")
+
+    workflow_run: WorkflowRun | None = None
 
     @property
     def own(self) -> Document:

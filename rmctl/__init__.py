@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from resources.version import VERSION
 
 if TYPE_CHECKING:
+    from controllers.definitions.children import NoWorkflow, Run
     from controllers.definitions.context import Cancelled, Context
     from controllers.definitions.results import (
         KEEP,
@@ -18,16 +19,44 @@ if TYPE_CHECKING:
     )
     from controllers.definitions.sdk import Definition, Metadata, Resource, Spec, Status, resource_manager
     from controllers.definitions.touching import Effect, EffectMismatch, ObserveFailed
+    from controllers.definitions.workflows import StepFailed, Workflow, WorkflowContext, workflow
     from resources.conditions import Condition
     from resources.effect import Absent, Applied, Deferred, Rejected, Unknown
 
 __version__ = VERSION
 __all__ = [
-    "KEEP", "Absent", "Applied", "Cancelled", "Condition", "Context", "Deferred", "Definition", "Effect",
-    "EffectMismatch", "Metadata", "ObserveFailed", "Rejected", "Resource", "Result", "Spec", "Status", "Unknown",
-    "condition_false", "condition_true", "condition_unknown", "resource_manager",
-]  # fmt: skip
+    "KEEP",
+    "Absent",
+    "Applied",
+    "Cancelled",
+    "Condition",
+    "Context",
+    "Deferred",
+    "Definition",
+    "Effect",
+    "EffectMismatch",
+    "Metadata",
+    "NoWorkflow",
+    "ObserveFailed",
+    "Rejected",
+    "Resource",
+    "Result",
+    "Run",
+    "Spec",
+    "Status",
+    "StepFailed",
+    "Unknown",
+    "Workflow",
+    "WorkflowContext",
+    "condition_false",
+    "condition_true",
+    "condition_unknown",
+    "resource_manager",
+    "workflow",
+]
 _HOMES = {
+    "controllers.definitions.children": ("NoWorkflow", "Run"),
+    "controllers.definitions.workflows": ("StepFailed", "Workflow", "WorkflowContext", "workflow"),
     "controllers.definitions.context": ("Cancelled", "Context"),
     "controllers.definitions.results": ("KEEP", "Result", "condition_false", "condition_true", "condition_unknown"),
     "controllers.definitions.sdk": ("Definition", "Metadata", "Resource", "Spec", "Status", "resource_manager"),

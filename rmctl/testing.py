@@ -27,7 +27,8 @@ from resources.effect import EffectRecord
 from resources.reference import Ref
 from resources.validation import FieldError, Invalid
 from resources.wire import to_wire
-from store import effects, events, queue, resources
+from resources.workflow_run import Completion, RunRecord
+from store import effects, events, queue, resources, workflow_runs
 from store.store import Store
 from store.tx import Tx
 
@@ -166,6 +167,30 @@ class Trial:
         """`Type: message`, newest first."""
         with self._store.read() as tx:
             return tuple(f"{one.type}: {one.message}" for one in events.list_for(tx, self._ref(key)))
+
+    def runs(self, key: str) -> tuple[RunRecord, ...]:
+        """The child runs that it asked for, oldest first. No workflow is run: `finish` and `fail` say how one ends."""
+        with self._store.read() as tx:
+            return workflow_runs.of(tx, resources.get(tx, self._ref(key)).uid)
+
+    def finish(self, key: str, request: str, result: Any = None) -> None:
+        """The newest run of a request succeeds."""
+        self._end(key, request, "succeeded", result=result)
+
+    def fail(self, key: str, request: str, error: str) -> None:
+        """The newest run of a request fails."""
+        self._end(key, request, "failed", error=error)
+
+    def interrupt(self, key: str, request: str) -> None:
+        """Whoever ran it gives it up; the next pass that asks gets another attempt."""
+        self._end(key, request, "interrupted", error="interrupted")
+
+    def _end(self, key: str, request: str, state: Any, *, result: Any = None, error: str | None = None) -> None:
+        run = next(one for one in reversed(self.runs(key)) if one.key == request)
+        said = Completion(run.uid, run.key, run.run_id, run.attempt, state, result, error)
+        refused = self._store.write(lambda tx: workflow_runs.complete(tx, said))
+        if refused:
+            raise ValueError(f"{request}: {refused}")
 
     @contextmanager
     def crash_after(self, effect: str) -> Iterator[None]:

@@ -14,6 +14,7 @@ from store import changes, consequences, labels, queue
 from store.errors import AlreadyExists, BeingDeleted, Conflict, NotFound
 from store.notes import Gone, Written
 from store.rows import AnyResource, change_of, changed, resource_of, row_of, with_texts
+from store.run_tables import workflow_runs as runs_table
 from store.statements import prepared
 from store.tables import effects as effects_table
 from store.tables import resources as table
@@ -40,6 +41,9 @@ _version = prepared(select(table.c.resource_version).where(table.c.uid == bindpa
 _delete = prepared(delete(table).where(table.c.uid == bindparam("u")))
 _carriers = prepared(labels.carriers(table))
 _has_children = prepared(select(exists().where(table.c.owner == bindparam("o"))))
+_has_active_runs = prepared(
+    select(exists().where(runs_table.c.uid == bindparam("u"), runs_table.c.completed_at.is_(None)))
+)
 _has_open_effects = prepared(
     select(exists().where(effects_table.c.uid == bindparam("u"), effects_table.c.completed_at.is_(None)))
 )
@@ -213,12 +217,14 @@ def revive(tx: Tx, resource: AnyResource, document: Document) -> AnyResource:
 
 
 def remove_if_free(tx: Tx, resource: AnyResource) -> bool:
-    """Remove a resource under deletion without finalizer, child or open effect, and by the same rule its owner."""
+    """Remove a resource under deletion without finalizer, child, open run or open effect, and so its owner."""
     if resource.deletion_timestamp is None or resource.finalizers:
         return False
     if tx.execute(_has_children, {"o": resource.uid}).scalar_one():
         return False
     if tx.execute(_has_open_effects, {"u": resource.uid}).scalar_one():
+        return False
+    if tx.execute(_has_active_runs, {"u": resource.uid}).scalar_one():
         return False
     tx.write(_delete, {"u": resource.uid})
     consequences.removed(tx, resource)

@@ -252,19 +252,3 @@ changes = Table(
     Column("document", Text, nullable=False),
     sqlite_autoincrement=True,
 )
-
-workflow_runs = Table(
-    "workflow_runs",
-    metadata,
-    Column("uid", Text, primary_key=True),
-    Column("request_key", Text, primary_key=True),
-    Column("workflow", Text, nullable=False),
-    Column("input", Text, nullable=False),
-    Column("fingerprint", Text, nullable=False),
-    Column("run_id", Text, nullable=False),
-    Column("attempt", Integer, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("result", Text),
-    Column("created_at", Double, nullable=False),
-    Column("completed_at", Double),
-)

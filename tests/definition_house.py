@@ -46,12 +46,14 @@ class House:
 
     def __init__(self, folder: Path, *, limits: Limits | None = None) -> None:
         self.folder = folder
-        self.files = folder / "files"
+        self.files = folder / "rm" / "resource-managers"
+        self.workflows = folder / "rm" / "workflows"
+        self.workflows.mkdir(parents=True, exist_ok=True)
         self.files.mkdir(parents=True, exist_ok=True)
         self.environment = Threads()
         self.store = Store.open(folder / "data", self.environment, synchronous="OFF")
         self.host = Host(
-            self.store, self.environment, Folders(self.files), limits or Limits(load_seconds=60, grace_seconds=0.5)
+            self.store, self.environment, Folders(folder / "rm"), limits or Limits(load_seconds=60, grace_seconds=0.5)
         )
 
     def put(self, kind: str, body: str = "pass", *, deadline: float = 600, head: str = "") -> Path:

@@ -25,6 +25,7 @@ from api.http.pages.routes import Pages
 from api.http.planning import Planning
 from api.http.problems import Problem
 from api.http.records import Records
+from api.http.runs import Runs
 from api.http.server import ServerRoutes
 from api.http.services import Services
 from api.http.threads import Threads
@@ -62,6 +63,7 @@ def build(services: Services) -> Starlette:
         *Why(services, threads).routes(),
         *Logs(threads, hub).routes(),
         *Webhooks(services, threads).routes(),
+        *Runs(threads).routes(),
         *Lending(services, threads).routes(),
         *operations.routes(services, threads),
         *CoreNodes(services, threads).routes(),

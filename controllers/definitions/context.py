@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Literal, Protocol
 
 from controllers.definitions import results
+from controllers.definitions.children import Workflows
 from controllers.definitions.touching import Ask, Effects
 from resources.canonical import Document
 
@@ -56,6 +57,7 @@ class Context:
         self.clock = clock
         self.cancellation = cancellation
         self.effects = Effects(ask, is_async=is_async)
+        self.workflows = Workflows(ask, is_async=is_async)
         self.told: list[Document] = []
 
     @property

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from controllers.definitions.loading import SUFFIX, Unusable, kind_of
+from controllers.definitions.loading import SUFFIX, WORKFLOW_SUFFIX, Unusable, kind_of
 from resources import registry
 
 FOLDER = "resource-managers"
+WORKFLOWS = "workflows"
 TAKEN = frozenset(
     "audit backup batch definitions diagnosis effect effects event events log metrics namespace namespaces plan "
     "project queue resource resources runs secret secrets server token tokens user users why".split()
@@ -26,11 +27,22 @@ class Found:
 
 @dataclass(frozen=True)
 class Folders:
-    """`shipped` comes with rmctl; the user's folder shadows it, and a project's own shadows both."""
+    """`shipped` comes with rmctl; the user's folder shadows it, and a project's own shadows both.
+
+    All of these hold a folder for definitions, by default, and one for `workflows`.
+    """
 
     user: Path
     projects: Mapping[str, Path] = field(default_factory=dict)
     shipped: Path | None = None
+    what: str = FOLDER
+
+    @property
+    def suffix(self) -> str:
+        return SUFFIX if self.what == FOLDER else WORKFLOW_SUFFIX
+
+    def workflows(self) -> Folders:
+        return replace(self, what=WORKFLOWS)
 
     def of(self, project: str) -> Found:
         """What a project sees."""
@@ -38,9 +50,10 @@ class Folders:
         files: dict[str, Path] = {}
         refused: dict[Path, str] = {}
         for place in places:
-            for path in _listed(place):
+            for path in _listed(place / self.what, self.suffix):
                 try:
-                    files[_kind(path)] = path
+                    name = _kind(path) if self.what == FOLDER else kind_of(path, self.suffix)
+                    files[name] = path
                 except Unusable as error:
                     refused[path] = str(error)
         return Found(files, refused)
@@ -55,12 +68,12 @@ class Folders:
 
     def _own(self, project: str) -> Path | None:
         root = self.projects.get(project)
-        return None if root is None else root / ".rm" / FOLDER
+        return None if root is None else root / ".rm"
 
 
-def _listed(place: Path) -> list[Path]:
+def _listed(place: Path, suffix: str) -> list[Path]:
     try:
-        return sorted(path for path in place.iterdir() if path.name.endswith(SUFFIX))
+        return sorted(path for path in place.iterdir() if path.name.endswith(suffix))
     except OSError:
         return []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from controllers.definitions.discovery import Folders
+from controllers.definitions.engine import Engine
 from controllers.definitions.passes import DefinitionPasses
 from controllers.definitions.pool import Pool
 from controllers.definitions.processes import Limits, reap
@@ -25,7 +26,10 @@ class Host:
         self._pool = Pool(limits, self._notes)
         self.definitions = Definitions(folders, self._pool)
         self.lend = self._pool.lend
-        self.passes = DefinitionPasses(store, environment, self.definitions, self._pool, workers=workers)
+        self.engine = Engine(store, environment, folders.workflows(), self._pool)
+        self.passes = DefinitionPasses(
+            store, environment, self.definitions, self._pool, workers=workers, has_workflow=self.engine.has
+        )
         self._watch = FileWatch(store, environment, folders, self.passes.watched)
 
     def start(self) -> None:
@@ -38,9 +42,11 @@ class Host:
         self.definitions.refresh()
         registry.SEEKERS.append(self.definitions.refresh)
         self.passes.start()
+        self.engine.start()
         self._watch.start()
 
     def stop(self) -> None:
         registry.SEEKERS.remove(self.definitions.refresh)
         self._watch.stop()
+        self.engine.stop()
         self.passes.stop()

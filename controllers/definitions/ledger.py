@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,8 @@ from resources.effect import Absent, Applied, Deferred, Effect, EffectRecord, Re
 from resources.event import Event
 from resources.frozen import spelled
 from resources.resource import Resource
-from store import effects, events, holds, queue
+from resources.workflow_run import Request, RunRecord
+from store import effects, events, holds, queue, workflow_runs
 from store.effects import EffectClaim
 from store.environment import Environment
 from store.errors import EffectMismatch
@@ -34,13 +36,22 @@ class PassLedger:
     """Fenced by the claim of the pass; an effect's own claim never leaves this process."""
 
     def __init__(
-        self, store: Store, environment: Environment, claim: Claim, resource: Resource[Any, Any], lease: float
+        self,
+        store: Store,
+        environment: Environment,
+        claim: Claim,
+        resource: Resource[Any, Any],
+        lease: float,
+        has_workflow: Callable[[str, str], bool],
     ) -> None:
         self._store = store
         self._environment = environment
         self._claim = claim
         self._resource = resource
         self._lease = lease
+        self._has_workflow = has_workflow
+        self.run: RunRecord | None = None
+        """The child run that the pass asked for last."""
         self._open: dict[str, EffectClaim] = {}
         self.made = False
         """Whether this pass touched the world: then another one follows."""
@@ -55,6 +66,13 @@ class PassLedger:
                 return self._store.write(lambda tx: self._reserve(tx, Effect(kind, key, PROVIDER, request)))
             case {"effect": ("observed" | "unobserved" | "answered") as step, "key": str() as key} if key in self._open:
                 return self._store.write(lambda tx: self._receipt(tx, step, self._open[key], ask))
+            case {"workflow": "ensure", "key": str() as key, "name": str() as name, "input": asked}:
+                wrong = _problem(key, name, asked)
+                if wrong:
+                    return {"next": "mismatch", "reason": wrong}
+                if not self._has_workflow(name, self._resource.project):
+                    return {"next": "missing", "reason": f'no workflow {name} in project "{self._resource.project}"'}
+                return self._store.write(lambda tx: self._child(tx, Request(key, name, asked)))
             case _:
                 raise Nonsense("the runner asked for what it may not ask")
 
@@ -78,6 +96,16 @@ class PassLedger:
         claim = effects.claim_one(tx, record, token=self._environment.token, lease=self._lease)
         self._open[effect.key] = claim
         return {"next": "apply" if claim.record.attempts == 1 else "observe"}
+
+    def _child(self, tx: Tx, request: Request) -> Document:
+        queue.hold(tx, self._claim)
+        try:
+            run = workflow_runs.ensure(tx, self._resource, request)
+        except EffectMismatch as mismatch:
+            return {"next": "mismatch", "reason": str(mismatch)}
+        self.run = run
+        told = {"run_id": run.run_id, "attempt": run.attempt, "state": run.state, "result": run.result}
+        return {"next": "run", "error": run.error, **told}
 
     def _over(self, tx: Tx, found: EffectRecord | None) -> Document | None:
         """Why this pass may not touch anything more, if so."""

@@ -7,11 +7,15 @@ import sys
 import traceback
 from pathlib import Path
 from types import ModuleType
+from typing import TypeVar
 
 from controllers.definitions.sdk import Definition
+from controllers.definitions.workflows import Workflow
 from resources.names import KIND
 
 SUFFIX = ".resource_manager.py"
+WORKFLOW_SUFFIX = ".workflow.py"
+Named = TypeVar("Named", Definition, Workflow)
 MAX_SOURCE = 1024 * 1024
 
 
@@ -19,11 +23,11 @@ class Unusable(Exception):
     """The file is no definition; says why."""
 
 
-def kind_of(path: Path) -> str:
-    """The kind that a file's name promises. Raises Unusable."""
-    name = path.name.removesuffix(SUFFIX)
+def kind_of(path: Path, suffix: str = SUFFIX) -> str:
+    """The kind, or the workflow, that a file's name promises. Raises Unusable."""
+    name = path.name.removesuffix(suffix)
     if name == path.name or not KIND.fullmatch(name):
-        raise Unusable(f"{path.name}: expected NAME{SUFFIX}, where NAME matches {KIND.pattern}")
+        raise Unusable(f"{path.name}: expected NAME{suffix}, where NAME matches {KIND.pattern}")
     return name
 
 
@@ -41,7 +45,16 @@ def source(path: Path) -> tuple[bytes, str]:
 
 def load(path: Path, digest: str | None = None) -> Definition:
     """The one definition of a file, run as a module. Raises Unusable, and for another digest than the given."""
-    name = kind_of(path)
+    return _exported(path, SUFFIX, Definition, digest)
+
+
+def load_workflow(path: Path, digest: str | None = None) -> Workflow:
+    """As `load`, of a workflow's file."""
+    return _exported(path, WORKFLOW_SUFFIX, Workflow, digest)
+
+
+def _exported(path: Path, suffix: str, type_: type[Named], digest: str | None) -> Named:
+    name, what = kind_of(path, suffix), type_.__name__.lower()
     text, found = source(path)
     if digest is not None and found != digest:
         raise Unusable(f"{path}: changed since it was hashed")
@@ -56,13 +69,13 @@ def load(path: Path, digest: str | None = None) -> Definition:
         raise Unusable(f"{path}: out of memory") from error
     except Exception as error:
         raise Unusable(f"{path}: {_why(error, path)}") from error
-    exported = {id(one): one for one in vars(module).values() if isinstance(one, Definition)}
+    exported = {id(one): one for one in vars(module).values() if isinstance(one, type_)}
     if len(exported) != 1:
-        raise Unusable(f"{path}: expected one definition, found {len(exported) or 'none'}")
-    (definition,) = exported.values()
-    if definition.name != name:
-        raise Unusable(f'{path}: defines "{definition.name}", the file name says "{name}"')
-    return definition
+        raise Unusable(f"{path}: expected one {what}, found {len(exported) or 'none'}")
+    (found_one,) = exported.values()
+    if found_one.name != name:
+        raise Unusable(f'{path}: defines "{found_one.name}", the file name says "{name}"')
+    return found_one
 
 
 def _why(error: Exception, path: Path) -> str:

@@ -13,11 +13,11 @@ import structlog
 from controllers.definitions.channel import Broken
 from controllers.definitions.ledger import PassLedger
 from controllers.definitions.loading import Unusable
+from controllers.definitions.parting import commit_and_part
 from controllers.definitions.proposals import Source as At
 from controllers.definitions.verdict import decision_of, read, stalled
 from controllers.runtime import failing, pausing
 from controllers.runtime.backoff import backoff
-from controllers.runtime.commit import commit
 from controllers.runtime.crew import Crew, Source
 from controllers.runtime.decision import Decision
 from controllers.runtime.failing import Foreseen
@@ -89,12 +89,14 @@ class DefinitionPasses:
         *,
         workers: int = 4,
         lease: float = queue.LEASE_SECONDS,
+        has_workflow: Callable[[str, str], bool] = lambda _name, _project: True,
     ) -> None:
         self._store = store
         self._environment = environment
         self._definitions = definitions
         self._pool = pool
         self._lease = lease
+        self._has_workflow = has_workflow
         self._stopping = False
         self.watched: dict[Ref, dict[Path, tuple[int, int, int] | None]] = {}
         """Files that wake a resource, as they were before its last pass."""
@@ -175,7 +177,7 @@ class DefinitionPasses:
             return "gone"
         about["generation"] = resource.generation
         decision = paused or self._decide(claim, resource, about)
-        self._store.write(partial(commit, claim=claim, resource=resource, decision=decision))
+        self._store.write(partial(commit_and_part, claim=claim, resource=resource, decision=decision))
         if decision.requeue_after is None:
             return "settled"
         about["requeue_after"] = decision.requeue_after
@@ -189,7 +191,8 @@ class DefinitionPasses:
             reason = "NoDefinition" if isinstance(error, Undefined) else "DefinitionUnusable"
             return stalled(resource, reason, str(error), after=LOOK_AGAIN_SECONDS)
         about["digest"], about["runner"] = source.digest[:12], runner.pid
-        ledger = PassLedger(self._store, self._environment, claim, resource, runner.deadline + self._lease)
+        lease = runner.deadline + self._lease
+        ledger = PassLedger(self._store, self._environment, claim, resource, lease, self._has_workflow)
         try:
             said = self._conversation(runner, claim, ledger, _message(resource))
         except Broken:
@@ -211,7 +214,7 @@ class DefinitionPasses:
         if answer.files:
             self.watched[resource.ref] = {Path(path): stamp for path, stamp in answer.files.items()}
         now, random = self._environment.now(), self._environment.random()
-        return decision_of(resource, answer, again=ledger.made, now=now, random=random)
+        return decision_of(resource, answer, again=ledger.made, run=ledger.run, now=now, random=random)
 
     def _conversation(self, runner: Runner, claim: Claim, ledger: PassLedger, message: Document) -> Document:
         """Answers what the runner asks until it gives its result. Raises Broken, Foreseen past the deadline."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from controllers.definitions.loading import Unusable, kind_of
+from controllers.definitions.loading import SUFFIX, Unusable
 from controllers.definitions.processes import Limits, Process
 from controllers.definitions.workbench import Workbench
 
@@ -31,7 +31,7 @@ class Pool:
 
     def take(self, path: Path, digest: str) -> Process | Workbench:
         """A runner that has loaded this file in just these words. Raises Unusable."""
-        borrowed = self._borrowed(kind_of(path))
+        borrowed = self._borrowed(path.name.removesuffix(SUFFIX))
         if borrowed is not None:
             return borrowed
         with self._lock:

@@ -15,8 +15,9 @@ from typing import Any
 from controllers.definitions.channel import Broken, Channel
 from controllers.definitions.context import Cancellation, Cancelled
 from controllers.definitions.executing import CancelTask, reconcile, resolve
-from controllers.definitions.loading import Unusable, load
+from controllers.definitions.loading import WORKFLOW_SUFFIX, Unusable, load, load_workflow
 from controllers.definitions.sdk import Definition
+from controllers.definitions.workflows import Workflow, execute
 from controllers.runtime.environment import Threads
 from resources.canonical import Document
 
@@ -36,21 +37,24 @@ class Runner:
         signal.signal(signal.SIGTERM, self._told_to_end)
         threading.Thread(target=self._read, daemon=True).start()
         try:
-            definition = load(path, digest)
+            loaded = load_workflow(path, digest) if path.name.endswith(WORKFLOW_SUFFIX) else load(path, digest)
         except Unusable as error:
             self._send({"unusable": str(error)})
             return
-        self._send({"loaded": definition.name, "deadline": definition.deadline})
+        self._send({"loaded": loaded.name, "deadline": loaded.deadline})
         while True:
-            self._send(self._answer(definition, self._inbox.get()))
+            self._send(self._answer(loaded, self._inbox.get()))
 
-    def _answer(self, definition: Definition, message: Document) -> Document:
-        if message["do"] == "resolve":
-            return resolve(definition, message["specs"])
+    def _answer(self, loaded: Definition | Workflow, message: Document) -> Document:
         self._cancellation = Cancellation()
         self._cancel_task = None
+        given = (message, self._ask, Threads(), self._cancellation)
         try:
-            return reconcile(definition, message, self._ask, Threads(), self._cancellation, under_way=self._under_way)
+            if isinstance(loaded, Workflow):
+                return execute(loaded, *given, under_way=self._under_way)
+            if message["do"] == "resolve":
+                return resolve(loaded, message["specs"])
+            return reconcile(loaded, *given, under_way=self._under_way)
         except Cancelled:
             return {"failed": "the pass was cancelled", "cancelled": True}
 

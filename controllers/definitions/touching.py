@@ -6,15 +6,21 @@ import asyncio
 import inspect
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from resources.canonical import Document
 from resources.effect import Absent, Applied, Deferred, Rejected, Unknown
 
+T = TypeVar("T")
 Ask = Callable[[Document], Document]
 """Sends one message to whoever keeps the ledger, and returns its answer."""
 Step = Document | Callable[[], Any]
 """A message to be answered, or the author's function to be called."""
+
+
+@dataclass(frozen=True)
+class Ended(Generic[T]):
+    value: T
 
 
 class PassOver(BaseException):
@@ -70,7 +76,7 @@ class Effects:
         Applied or a text, Absent or None, Unknown. One effect is made in a pass; asking for a second one ends it.
         """
         steps = _steps(key, {"key": key, "kind": kind, "request": request}, observe, apply)
-        return _carried_out(steps, self._ask) if self._is_async else _done(steps, self._ask)
+        return carried_out(steps, self._ask) if self._is_async else done(steps, self._ask)
 
 
 def _steps(
@@ -100,9 +106,10 @@ def _steps(
                 return Effect(key, answer["state"], answer.get("ref") or "", answer.get("error") or "")
 
 
-def _done(steps: Generator[Step, Any, Effect], ask: Ask) -> Effect:
+def done(steps: Generator[Step, Any, T], ask: Ask) -> T:
+    """What the steps end with, each carried out on the spot."""
     step = _next(steps, None)
-    while not isinstance(step, Effect):
+    while not isinstance(step, Ended):
         try:
             value = ask(step) if isinstance(step, dict) else step()
             if inspect.iscoroutine(value):
@@ -112,12 +119,13 @@ def _done(steps: Generator[Step, Any, Effect], ask: Ask) -> Effect:
             step = _next(steps, None, error)
         else:
             step = _next(steps, value)
-    return step
+    return step.value
 
 
-async def _carried_out(steps: Generator[Step, Any, Effect], ask: Ask) -> Effect:
+async def carried_out(steps: Generator[Step, Any, T], ask: Ask) -> T:
+    """As `done`, in an event loop."""
     step = _next(steps, None)
-    while not isinstance(step, Effect):
+    while not isinstance(step, Ended):
         try:
             if isinstance(step, dict):
                 value = await asyncio.to_thread(ask, step)
@@ -129,15 +137,14 @@ async def _carried_out(steps: Generator[Step, Any, Effect], ask: Ask) -> Effect:
             step = _next(steps, None, error)
         else:
             step = _next(steps, value)
-    return step
+    return step.value
 
 
-def _next(steps: Generator[Step, Any, Effect], value: Any, error: Exception | None = None) -> Step | Effect:
+def _next(steps: Generator[Step, Any, T], value: Any, error: Exception | None = None) -> Step | Ended[T]:
     try:
         return steps.send(value) if error is None else steps.throw(error)
     except StopIteration as end:
-        result: Effect = end.value
-        return result
+        return Ended(end.value)
 
 
 def _observed(value: Any) -> Applied | Absent | Unknown:

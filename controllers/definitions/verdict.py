@@ -13,10 +13,11 @@ from controllers.runtime.decision import Decision
 from resources import conditions
 from resources.canonical import Document
 from resources.conditions import Condition, condition
-from resources.defined import RESERVED, DefinedStatus, status_of
+from resources.defined import RESERVED, DefinedStatus, WorkflowRun, status_of
 from resources.event import Event
 from resources.frozen import Frozen, Number, Text
 from resources.resource import Resource
+from resources.workflow_run import RunRecord
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.\-/]{0,126}", re.ASCII)
 MAX_EVENTS = 100
@@ -57,7 +58,9 @@ def read(said: Document) -> Answer:
     return answer
 
 
-def decision_of(resource: Resource[Any, Any], answer: Answer, *, again: bool, now: float, random: Draws) -> Decision:
+def decision_of(
+    resource: Resource[Any, Any], answer: Answer, *, again: bool, run: RunRecord | None, now: float, random: Draws
+) -> Decision:
     """`again`: another pass follows, though this one said that it is settled."""
     own = resource.status.own if answer.status is None else answer.status
     told = merged(resource, answer.conditions)
@@ -65,11 +68,17 @@ def decision_of(resource: Resource[Any, Any], answer: Answer, *, again: bool, no
     if after is None:
         after = 0.0 if again else _polled(answer, now, random)
     return Decision(
-        status_of(own, conditions=told),
+        status_of(own, conditions=told, workflow_run=_shown(run) or resource.status.workflow_run),
         finalizers=answer.finalizers,
         events=tuple(Event(one.type, one.message, one.severity) for one in answer.events),  # type: ignore[arg-type]
         requeue_after=None if after is None else min(after, LONGEST_SECONDS),
     )
+
+
+def _shown(run: RunRecord | None) -> WorkflowRun | None:
+    if run is None:
+        return None
+    return WorkflowRun(request_id=run.key, run_id=run.run_id, state=run.state, attempt=run.attempt)
 
 
 def _polled(answer: Answer, now: float, random: Draws) -> float | None:
@@ -83,7 +92,8 @@ def _polled(answer: Answer, now: float, random: Draws) -> float | None:
 def stalled(resource: Resource[Any, Any], reason: str, message: str, *, after: float) -> Decision:
     """Nothing can be done for a resource until somebody mends its definition."""
     told = merged(resource, (condition("Ready", False, reason, message), condition("Stalled", True, reason, message)))
-    return Decision(status_of(resource.status.own, conditions=told), requeue_after=after)
+    run = resource.status.workflow_run
+    return Decision(status_of(resource.status.own, conditions=told, workflow_run=run), requeue_after=after)
 
 
 def merged(resource: Resource[Any, Any], new: tuple[Condition, ...]) -> tuple[Condition, ...]:

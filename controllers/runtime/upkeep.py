@@ -9,7 +9,7 @@ from functools import partial
 import structlog
 
 from controllers.runtime.patience import Patience
-from store import changes, retention
+from store import changes, retention, workflow_runs
 from store.environment import Environment, Task
 from store.retention import Keys
 from store.store import Store
@@ -75,8 +75,9 @@ class Upkeep:
         self._drop(effects, retention.drop_effects)
         self._drop(events, partial(retention.drop_events, before=before))
         credentials = self._patience.write(partial(retention.drop_credentials, before=before))
+        runs = self._patience.write(partial(workflow_runs.drop_old, before=before, most=AT_ONCE))
         self._patience.write(retention.note_sweep)
-        log.info("swept", effects=len(effects), events=len(events), credentials=credentials)
+        log.info("swept", effects=len(effects), events=len(events), credentials=credentials, runs=runs)
 
     def _drop(self, keys: Keys, drop: Callable[..., None]) -> None:
         for start in range(0, len(keys), AT_ONCE):

@@ -31,8 +31,8 @@ def put(folder: Path, name: str, text: str | None = None) -> Path:
 @pytest.mark.req("T47", "CC6")
 def test_a_project_sees_its_own_files_before_those_of_the_user(tmp_path: Path) -> None:
     user, project = tmp_path / "user", tmp_path / "acme"
-    mine = put(user, "gadget")
-    shared = put(user, "lamp")
+    mine = put(user / "resource-managers", "gadget")
+    shared = put(user / "resource-managers", "lamp")
     own = put(project / ".rm" / "resource-managers", "gadget")
     folders = Folders(user, {"acme": project})
     assert dict(folders.of("acme").files) == {"gadget": own, "lamp": shared}
@@ -43,15 +43,17 @@ def test_a_project_sees_its_own_files_before_those_of_the_user(tmp_path: Path) -
 @pytest.mark.req("T47", "CC6")
 @pytest.mark.parametrize("name", ["Gadget", "9lives", "a_b", "bundle", "pools", "queue", "x" * 64])
 def test_a_file_named_for_no_kind_or_for_one_of_rmctl_itself_is_refused(tmp_path: Path, name: str) -> None:
-    path = put(tmp_path, name, "")
+    path = put(tmp_path / "resource-managers", name, "")
     found = Folders(tmp_path).of("default")
     assert (dict(found.files), list(found.refused)) == ({}, [path])
 
 
 @pytest.mark.req("T47", "CC6")
 def test_files_without_the_suffix_are_nobodys_business(tmp_path: Path) -> None:
-    (tmp_path / "notes.py").write_text("")
-    (tmp_path / "gadget.resource_manager.py.bak").write_text("")
+    folder = tmp_path / "resource-managers"
+    folder.mkdir()
+    (folder / "notes.py").write_text("")
+    (folder / "gadget.resource_manager.py.bak").write_text("")
     found = Folders(tmp_path).of("default")
     assert (dict(found.files), dict(found.refused)) == ({}, {})
 
