@@ -100,6 +100,6 @@ class RunDue:
 
 @dataclass(frozen=True)
 class RunOver:
-    """A child run has ended or waits: nobody needs to be at it."""
+    """A child run is cancelled: nobody needs to be at it."""
 
     run_id: str

@@ -150,10 +150,8 @@ def change(tx: Tx, run: RunRecord, **values: Any) -> None:
         words = f"{run.workflow} {run.key}: {state}" + (f", {why}" if why else "")
         severity = "Warning" if state in ("failed", "interrupted", "waiting") else "Normal"
         events.add(tx, run.owner, run.uid, Event("WorkflowStateChanged", words, severity))  # type: ignore[arg-type]
-    if state in ("pending", "running"):
+    if state == "pending":
         tx.note(RunDue(run.run_id))
-    else:
-        tx.note(RunOver(run.run_id))
     owner = resources.by_uid(tx, run.uid)
     if owner is not None and state != "running":
         queue.enqueue(tx, owner.ref)
@@ -170,7 +168,8 @@ def begin(tx: Tx, run_id: str) -> RunRecord | None:
 
 def cancel(tx: Tx, run: RunRecord, why: str) -> tuple[str, ...]:
     """An active run ends as failed; the steps of which nobody knows whether they happened."""
-    change(tx, run, state="failed", error=f"cancelled: {why}", completed_at=tx.now)
+    change(tx, run, state="failed", error=f"cancelled: {why}", completed_at=tx.now, waits_for=None)
+    tx.note(RunOver(run.run_id))
     steps = workflow_steps.c
     asked = select(steps.name).where(steps.run_id == run.run_id, steps.state == "started", steps.manual == 1)
     return tuple(row.name for row in tx.execute(asked.order_by(steps.name)))

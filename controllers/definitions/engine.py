@@ -45,6 +45,7 @@ class Engine:
         self._patience = Patience(store, environment)
         self._due: deque[str] = deque()
         self._at_work: dict[str, Process | None] = {}
+        self._again: set[str] = set()
         self._came = [environment.signal() for _ in range(workers)]
         self._tasks: list[Task] = []
         self._stopping = False
@@ -97,7 +98,9 @@ class Engine:
                     run_id = self._due.popleft()
                 except IndexError:
                     break
-                if run_id not in self._at_work:
+                if run_id in self._at_work:
+                    self._again.add(run_id)
+                else:
                     self.run(run_id)
 
     def run(self, run_id: str) -> None:
@@ -113,6 +116,10 @@ class Engine:
             log.warning("workflow left", run=run_id)
         finally:
             self._at_work.pop(run_id, None)
+            if run_id in self._again:
+                self._again.discard(run_id)
+                self._due.append(run_id)
+                self._wake()
 
     def _carried_out(self, run: RunRecord) -> str:
         if run.epoch > MOST_EPOCHS:
@@ -128,17 +135,21 @@ class Engine:
         try:
             said = self._conversation(runner, run)
         except (Broken, Superseded) as error:
+            self._at_work[run.run_id] = None
             self._pool.retire(runner, now=True)
             if self._stopping or isinstance(error, Superseded):
                 return "left"
             log.warning("a process died at a workflow", run=run.run_id, how=runner.ended())
-            self._due.append(run.run_id)
-            self._wake()
+            self._again.add(run.run_id)
             return "goes on"
         except BaseException:
             self._pool.retire(runner, now=True)
             raise
-        self._pool.give_back(runner)
+        self._at_work[run.run_id] = None
+        if said.get("spent"):
+            self._pool.retire(runner)
+        else:
+            self._pool.give_back(runner)
         return self._told(run, said)
 
     def _runner(self, path: Path) -> Process:
@@ -170,16 +181,12 @@ class Engine:
         while True:
             said = runner.channel.receive(max(until - clock(), 0.0))
             if said is None:
-                return {"failed": f"not through after {runner.deadline:g} s"} if self._overdue(runner) else {}
+                return {"failed": f"not through after {runner.deadline:g} s", "spent": True}
             if "cancelled" in said:
                 raise Broken("interrupted")
             if not isinstance(said.get("ask"), dict):
                 return said
             runner.channel.send(self._store.write(partial(_answer, run=run, ask=said["ask"])))
-
-    def _overdue(self, runner: Process) -> bool:
-        runner.end()
-        return True
 
 
 def _answer(tx: Tx, *, run: RunRecord, ask: Document) -> Document:

@@ -26,6 +26,7 @@ MODULE = "controllers.definitions.runner"
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "XDG_CONFIG_HOME", "VIRTUAL_ENV")
 GRACE_SECONDS = 2.0
 TAIL_BYTES = 16 * 1024
+PEEK = os.WEXITED | os.WNOHANG | os.WNOWAIT
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,11 @@ class Process:
     @property
     def pid(self) -> int:
         return self._popen.pid
+
+    @property
+    def alive(self) -> bool:
+        """Seen without a wait: its number stays taken."""
+        return self._popen.returncode is None and os.waitid(os.P_PID, self.pid, PEEK) is None
 
     @property
     def tail(self) -> str:

@@ -15,6 +15,7 @@ import pytest
 from resources.resource import Resource
 from resources.workflow_run import Request, RunRecord
 from store import queue, resources, workflow_runs, workflow_steps
+from tests.architecture.tree import ROOT
 from tests.definition_house import House, a_house
 from tests.fleet import Fleet
 
@@ -174,12 +175,8 @@ def build(ctx, given):
 
 @pytest.mark.req("T46")
 def test_what_is_uncertain_is_listed_before_the_parent_goes(house: House) -> None:
-    put(
-        house,
-        STEPS.format(body="os._exit(3)").replace(
-            'ctx.step("b", lambda: os._exit(3))', 'ctx.step("b", lambda: os._exit(3), manual=True)'
-        ),
-    )
+    certain = 'ctx.step("b", lambda: os._exit(3))'
+    put(house, STEPS.format(body="os._exit(3)").replace(certain, certain.replace("(3))", "(3), manual=True)")))
     run_id = asked(house)
     house.host.engine.run(run_id)
     owner = run(house, run_id).owner
@@ -278,7 +275,7 @@ def fleet() -> Iterator[Fleet]:
         (folder / "server.toml").write_text("[definitions]\nloadSeconds = 120\n")
         started = Fleet(folder)
         started.cwd = folder
-        started.environment |= {"XDG_CONFIG_HOME": str(folder / "config"), "PYTHONPATH": os.getcwd()}
+        started.environment |= {"XDG_CONFIG_HOME": str(folder / "config"), "PYTHONPATH": str(ROOT)}
         yield started
         started.end()
 
