@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from controllers.definitions import shipped
 from controllers.definitions.discovery import Folders
 
 
@@ -15,7 +16,7 @@ def folders(projects: Mapping[str, str]) -> Folders:
     here = Path.cwd()
     if "default" not in found and (here / ".rm").is_dir():
         found["default"] = here
-    return Folders(user_folder(), found)
+    return Folders(user_folder(), found, Path(shipped.__file__).parent)
 
 
 def user_folder() -> Path:

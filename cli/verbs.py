@@ -67,6 +67,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "agent": Verb("cli.agent", "agent", "run the agent of a node", own_flags=True),
         "open": Verb("cli.opening", "open_pages", "show the server's pages in a browser"),
         "config": Verb("cli.config", "app", "tokens, certificates, contexts, a kubeconfig"),
+        "dev": Verb("cli.forge", "app", "forge: GitHub's API on this machine, for kinds of your own"),
         "init": Verb("cli.starter", "init", "a manifest to start from"),
         "secret": Verb("cli.secret", "app", "set, list, delete what only jobs may read"),
         "completion": Verb("cli.completion", "completion", "bash, zsh or fish finish your words"),
