@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, Protocol
 
 from controllers.definitions import results
@@ -53,10 +53,12 @@ class Context:
     condition_false = staticmethod(results.condition_false)
     condition_unknown = staticmethod(results.condition_unknown)
 
-    def __init__(self, ask: Ask, clock: Clock, cancellation: Cancellation, *, is_async: bool) -> None:
+    def __init__(
+        self, ask: Ask, clock: Clock, cancellation: Cancellation, *, is_async: bool, unsettled: Iterable[str] = ()
+    ) -> None:
         self.clock = clock
         self.cancellation = cancellation
-        self.effects = Effects(ask, is_async=is_async)
+        self.effects = Effects(ask, unsettled, is_async=is_async)
         self.workflows = Workflows(ask, is_async=is_async)
         self.told: list[Document] = []
 

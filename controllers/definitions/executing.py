@@ -57,7 +57,7 @@ def reconcile(
     try:
         resource = _resource(definition, message["resource"])
         sources = _sources(definition, resource, clock)
-        ctx = Context(ask, clock, cancellation, is_async=definition.is_async)
+        ctx = Context(ask, clock, cancellation, is_async=definition.is_async, unsettled=message["open"])
         if definition.is_async:
             given = asyncio.run(_awaited(definition, ctx, resource, under_way))
         else:

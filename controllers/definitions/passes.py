@@ -26,7 +26,7 @@ from resources.event import Event
 from resources.kind import Undefined
 from resources.reference import Ref
 from resources.resource import Resource
-from store import queue, resources
+from store import effects, queue, resources
 from store.environment import Environment
 from store.errors import ClaimLost, Conflict, Failed
 from store.notes import Woken
@@ -171,19 +171,22 @@ class DefinitionPasses:
         with self._store.read() as tx:
             resource = resources.find(tx, claim.ref)
             paused = None if resource is None else pausing.held(tx, resource)
+            unsettled = [] if resource is None else [one.key for one in effects.open_of(tx, resource.uid)]
         if resource is None:
             self.watched.pop(claim.ref, None)
             self._store.write(partial(queue.settle, claim=claim))
             return "gone"
         about["generation"] = resource.generation
-        decision = paused or self._decide(claim, resource, about)
+        decision = paused or self._decide(claim, resource, unsettled, about)
         self._store.write(partial(commit_and_part, claim=claim, resource=resource, decision=decision))
         if decision.requeue_after is None:
             return "settled"
         about["requeue_after"] = decision.requeue_after
         return "requeued"
 
-    def _decide(self, claim: Claim, resource: Resource[Any, Any], about: dict[str, Any]) -> Decision:
+    def _decide(
+        self, claim: Claim, resource: Resource[Any, Any], unsettled: list[str], about: dict[str, Any]
+    ) -> Decision:
         try:
             source = self._definitions.find(resource.ref)
             runner = self._pool.take(source.path, source.digest)
@@ -194,7 +197,7 @@ class DefinitionPasses:
         lease = runner.deadline + self._lease
         ledger = PassLedger(self._store, self._environment, claim, resource, lease, self._has_workflow)
         try:
-            said = self._conversation(runner, claim, ledger, _message(resource))
+            said = self._conversation(runner, claim, ledger, _message(resource, unsettled))
         except Broken:
             self._pool.retire(runner, now=True)
             raise self._died(runner) from None
@@ -267,7 +270,7 @@ class DefinitionPasses:
         return outcome
 
 
-def _message(resource: Resource[Any, Any]) -> Document:
+def _message(resource: Resource[Any, Any], unsettled: list[str]) -> Document:
     metadata = {
         "uid": resource.uid,
         "kind": resource.ref.kind,
@@ -287,7 +290,7 @@ def _message(resource: Resource[Any, Any]) -> Document:
         "status": resource.status.own,
         "conditions": told,
     }
-    return {"do": "reconcile", "resource": document}
+    return {"do": "reconcile", "resource": document, "open": unsettled}
 
 
 def _soonest(notes: Sequence[object]) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
@@ -56,7 +56,9 @@ class Effect:
 class Effects:
     """`ctx.effects`."""
 
-    def __init__(self, ask: Ask, *, is_async: bool) -> None:
+    def __init__(self, ask: Ask, unsettled: Iterable[str] = (), *, is_async: bool) -> None:
+        self.open = frozenset(unsettled)
+        """Keys of effects that were begun, and of which nobody knows yet how they ended: `ensure` finds out."""
         self._ask = ask
         self._is_async = is_async
 

@@ -152,6 +152,7 @@ def test_a_merge_whose_answer_was_lost_is_found_and_not_repeated(trial: Trial, f
     trial.run_for(60)
     assert forge.merges == [f"squash {OLD}"]
     assert ready(trial) == "True/Merged"
+    assert [(one.state, one.external_ref) for one in trial.effects(KEY)] == [("applied", "c" * 40)]
 
 
 def test_what_it_waits_for_is_said_and_looked_at_again(trial: Trial, forge: Remembered) -> None:

@@ -10,6 +10,7 @@ from pydantic import Field
 from rmctl import (
     Condition,
     Context,
+    Effect,
     Resource,
     Result,
     Run,
@@ -70,6 +71,8 @@ async def step(ctx: Context, resource: PullRequest, github: GitHub) -> Result:
     repairs = resource.status.repairs if pull.head_sha == resource.status.head_sha else 0
     status = resource.status.model_copy(update={"head_sha": pull.head_sha, "repairs": repairs})
     if pull.merged:
+        if f"merge:{generation}:{spec.expected_head_sha}" in ctx.effects.open:
+            await merged(ctx, resource, github)
         done = status.model_copy(update={"phase": "merged", "merge_sha": pull.merge_sha})
         return ctx.settled(done, conditions=[condition_true("Ready", "Merged", f"is merged as {pull.merge_sha[:12]}")])
     if pull.closed:
@@ -94,19 +97,26 @@ async def step(ctx: Context, resource: PullRequest, github: GitHub) -> Result:
         return waiting(ctx, resource, status, "ApprovalPending", words, valid)
     if pull.mergeable is False:
         return blocked(ctx, status, "Conflict", "cannot be merged as it is: it conflicts", valid)
-    merge = await ctx.effects.ensure(
-        key=f"merge:{generation}:{pull.head_sha}",
-        kind="github-merge",
-        request={"repository": spec.repository, "number": spec.number, "expectedHeadSha": pull.head_sha},
-        observe=lambda: github.observe_merge(spec.repository, spec.number),
-        apply=lambda: github.merge(spec.repository, spec.number, pull.head_sha, spec.merge_method),
-    )
+    merge = await merged(ctx, resource, github)
     if merge.state == "rejected" and merge.error.startswith("409"):
         return waiting(ctx, resource, status, "Merging", f"the merge was refused: {merge.error}", valid)
     if merge.state == "rejected":
         return blocked(ctx, status, "MergeRejected", f"the merge was refused: {merge.error}", valid)
     merging = status.model_copy(update={"phase": "merging"})
     return ctx.requeue(merging, conditions=[condition_false("Ready", "Merging", "is being merged"), valid])
+
+
+async def merged(ctx: Context, resource: PullRequest, github: GitHub) -> Effect:
+    """The one merge of this spec, at its head and no other."""
+    spec, head = resource.spec, resource.spec.expected_head_sha
+    made: Effect = await ctx.effects.ensure(
+        key=f"merge:{resource.metadata.generation}:{head}",
+        kind="github-merge",
+        request={"repository": spec.repository, "number": spec.number, "expectedHeadSha": head},
+        observe=lambda: github.observe_merge(spec.repository, spec.number),
+        apply=lambda: github.merge(spec.repository, spec.number, head, spec.merge_method),
+    )
+    return made
 
 
 async def repaired(
