@@ -20,6 +20,7 @@ from cli.terminal import out, out_lines, safe
 from cli.views import finalizers
 from cli.views.registry import line_one, view
 from cli.views.wire import Document, World, conditions, metadata, ready, spec, status, title
+from resources.event import CHRONICLE
 
 MOST_EVENTS = 20
 MOST_EFFECTS = 10
@@ -104,8 +105,8 @@ def _print(session: Session, target: Target, document: Document, *, effective: b
         _section("Children", lines([_child_cells(child) for child in _children(session, document)]), safe_already=True)
     if metadata(document).get("finalizers") and not held:
         out(safe(f"Finalizers  {', '.join(metadata(document)['finalizers'])}"))
-    found = event_lines(events_of(session, target, MOST_EVENTS), around)
-    _section("Events (newest first)", found, safe_already=True)
+    told = [event for event in events_of(session, target, 2 * MOST_EVENTS) if event.get("type") not in CHRONICLE]
+    _section("Events (newest first)", event_lines(told[:MOST_EVENTS], around), safe_already=True)
     if effective:
         from cli.effective import effective_lines
 

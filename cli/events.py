@@ -23,7 +23,7 @@ def events(
     what: Annotated[list[str] | None, typer.Argument(metavar="[KIND NAME]", help="the same as --for")] = None,
     whose: Annotated[str, typer.Option("--for", metavar="KIND/NAME", help="of this resource only")] = "",
     watch: Annotated[bool, typer.Option("-w", "--watch", help="go on printing, until Ctrl-C")] = False,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="at most so many")] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="at most so many")] = 100,
 ) -> int:
     """Print events. With -w the newest comes last."""
     session: Session = context.obj

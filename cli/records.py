@@ -21,12 +21,12 @@ from resources.names import shown
 def show_records(session: Session, what: Sequence[str], form: str) -> int:
     """`what` is the word for the records, then at most the resource they belong to."""
     path = {"queue": paths.QUEUE, "runs": paths.RUNS, "run": paths.RUNS}.get(what[0].lower(), paths.EFFECTS)
-    query = {}
+    query = {"project": session.project}
     if len(what) > 1:
         owner = named(what[1:], session.kind)
         if len(owner) != 1:
             raise UsageProblem("the records of one resource at a time")
-        query["uid"] = str(metadata(one(session, owner[0])).get("uid", ""))
+        query = {"uid": str(metadata(one(session, owner[0])).get("uid", ""))}
     found = session.client.get(path, query).get("items", [])
     if form and form not in ("wide", "name"):
         emit(listed(found), form)

@@ -66,6 +66,11 @@ class EffectRecord:
         """Unique in the store and stable: what a provider gets as its token."""
         return f"{self.uid}:{self.key}"
 
+    @property
+    def words(self) -> str:
+        """For people: what, which try, and where."""
+        return f"{self.kind} {self.key} on {self.target}" if self.target else f"{self.kind} {self.key}"
+
 
 @dataclass(frozen=True)
 class Applied:

@@ -17,3 +17,10 @@ class Event:
     message: str
     severity: Severity = "Normal"
     payload: Mapping[str, Any] = field(default_factory=dict)
+
+
+AUDIT = "AuditAppended"
+"""Who did what: kept whatever else happens to the resource."""
+CHRONICLE = ("ResourceCreated", "SpecChanged", "DeletionRequested", "ResourceDeleted", "EffectPending", "EffectApplied")
+"""Types by which the store tells what every resource goes through; beside the resource and its effects they say nothing
+new."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any, Generic, TypeVar
 
 from resources.canonical import Document
@@ -24,6 +25,12 @@ class Status(Frozen):
 
     observed_generation: int = 0
     conditions: tuple[Condition, ...] = ()
+
+
+class Kept(Enum):
+    """Nothing is said of the status, and the one that is stored stays."""
+
+    STATUS = "kept"
 
 
 S = TypeVar("S", bound=Spec)

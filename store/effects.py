@@ -11,7 +11,9 @@ from sqlalchemy import bindparam, exists, func, or_, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from resources.effect import Absent, Answer, Applied, Deferred, Effect, EffectRecord, Observation, Rejected, Unknown
+from resources.event import Event
 from resources.resource import Resource
+from store import events
 from store.effect_rows import record_of, row_of
 from store.errors import ClaimLost, EffectMismatch
 from store.notes import Answered, EffectDue
@@ -116,6 +118,7 @@ def record(tx: Tx, owner: Resource[Any, Any], effect: Effect) -> EffectRecord:
     )
     if tx.write(_insert, row_of(made)).rowcount:
         tx.note(EffectDue(effect.provider, tx.now))
+        events.add_new(tx, owner.ref, owner.uid, Event("EffectPending", made.words))
         return made
     found = find(tx, owner.uid, effect.key)
     assert found is not None

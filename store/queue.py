@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -154,7 +154,6 @@ def claim(
     token: Callable[[], str],
     backoff: Backoff,
     lease: float = LEASE_SECONDS,
-    busy: Collection[Ref] = (),
     lane: int = HERE,
 ) -> tuple[Claim, ...]:
     """Take up to `limit` due keys, oldest first but for the head start of some; of one instant, those put first.
@@ -165,11 +164,11 @@ def claim(
         raise ValueError(f"a lease of at least {MIN_LEASE_SECONDS} s and a limit of at least 1 are needed")
     taken: list[Claim] = []
     expires = tx.now + lease
-    for row in _in_turn(tx, limit + len(busy), lane):
+    for row in _in_turn(tx, limit, lane):
         ref = Ref(row.kind, row.name, row.project)
         if row.token_hash is not None:
             _back_off_expired(tx, row, backoff)
-        elif ref not in busy and len(taken) < limit:
+        else:
             lease_generation = row.lease_generation + 1
             held = (row.wakes, row.errors, row.conflicts, expires, row.available_at)
             taken.append(Claim(ref, token(), lease_generation, *held))
@@ -193,7 +192,7 @@ def _back_off_expired(tx: Tx, row: Row[Any], backoff: Backoff) -> None:
     """As `fail` would have done: an event since the claim pulls the delay forward."""
     ref = Ref(row.kind, row.name, row.project)
     delay = backoff(row.errors + 1)
-    at = tx.now + (delay if row.wakes == row.claimed_wakes else min(delay, FAILING_SECONDS))
+    at = tx.now + _wait(delay, woken=row.wakes != row.claimed_wakes)
     tx.write(
         update(table)
         .where(*_key, table.c.lease_generation == row.lease_generation)
@@ -237,19 +236,23 @@ def requeue(tx: Tx, claim: Claim, delay: float) -> None:
     _let_go(tx, claim, at=tx.now + (delay if wakes == claim.wakes else 0.0), errors=0, conflicts=0)
 
 
-def fail(tx: Tx, claim: Claim, delay: float) -> None:
-    """One more error; an event since the claim pulls the delay forward to one second at most."""
-    wakes = hold(tx, claim)
-    wait = delay if wakes == claim.wakes else min(delay, FAILING_SECONDS)
-    _let_go(tx, claim, at=tx.now + wait, errors=claim.errors + 1, conflicts=0)
+def fail(tx: Tx, claim: Claim, delay: float, *, conflicts: int = 0) -> None:
+    """One more error. It waits for a second at least, and no longer where an event came since the claim."""
+    wait = _wait(delay, woken=hold(tx, claim) != claim.wakes)
+    _let_go(tx, claim, at=tx.now + wait, errors=claim.errors + 1, conflicts=conflicts)
+
+
+def _wait(delay: float, *, woken: bool) -> float:
+    return FAILING_SECONDS if woken else max(delay, FAILING_SECONDS)
 
 
 def rerun(tx: Tx, claim: Claim, delay: float) -> None:
-    """After a conflict: at once the first five times in a row, then as an error with `delay`."""
-    if claim.conflicts >= RERUNS:
-        fail(tx, claim, delay)
-        return
-    _let_go(tx, claim, at=tx.now, errors=claim.errors, conflicts=claim.conflicts + 1)
+    """After a conflict: at once the first five times in a row, from then on as an error with `delay`."""
+    conflicts = claim.conflicts + 1
+    if conflicts > RERUNS:
+        fail(tx, claim, delay, conflicts=conflicts)
+    else:
+        _let_go(tx, claim, at=tx.now, errors=claim.errors, conflicts=conflicts)
 
 
 def release(tx: Tx, claim: Claim) -> None:

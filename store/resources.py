@@ -8,9 +8,10 @@ from sqlalchemy import bindparam, delete, exists, insert, select, update
 
 from resources import conditions, registry
 from resources.canonical import Document, canonical
+from resources.event import Event
 from resources.reference import Ref
-from resources.resource import Status
-from store import changes, consequences, labels, queue
+from resources.resource import Kept, Status
+from store import changes, consequences, events, labels, queue
 from store.errors import AlreadyExists, BeingDeleted, Conflict, NotFound
 from store.notes import Gone, Written
 from store.rows import AnyResource, change_of, changed, resource_of, row_of, with_texts
@@ -112,7 +113,7 @@ def create(
         document=document,
         labels=dict(labels or {}),
         annotations=dict(annotations or {}),
-        finalizers=finalizers,
+        finalizers=tuple(dict.fromkeys(finalizers)),
         owner=owner,
         created_at=tx.now,
     )
@@ -131,6 +132,7 @@ def create(
         },
     )
     _relabel(tx, made, {})
+    events.add_new(tx, ref, made.uid, Event("ResourceCreated", "created"))
     consequences.written(tx, made)
     tx.note(Written(made))
     queue.enqueue(tx, ref)
@@ -165,14 +167,20 @@ def replace(
     elif new.labels == resource.labels and new.annotations == resource.annotations:
         return resource
     stored = _write(tx, resource, new)
+    if differs:
+        events.add(tx, resource.ref, resource.uid, Event("SpecChanged", f"generation {stored.generation}"))
     queue.enqueue(tx, resource.ref)
     return stored
 
 
 def replace_status(
-    tx: Tx, resource: AnyResource, status: Status, *, finalizers: tuple[str, ...] | None = None
+    tx: Tx, resource: AnyResource, status: Status | Kept | None, *, finalizers: tuple[str, ...] | None = None
 ) -> AnyResource:
-    """Compare-and-swap of the status; byte-identical ones are not written. Conditions are merged and stamped here."""
+    """Compare-and-swap of the status; byte-identical ones are not written. Conditions are merged and stamped here.
+
+    A finalizer named twice counts once, and none is added once deletion was asked for.
+    """
+    status = said(resource, status)
     stamped = status.model_copy(
         update={
             "observed_generation": resource.generation,
@@ -181,7 +189,7 @@ def replace_status(
             ),
         }
     )
-    kept = resource.finalizers if finalizers is None else finalizers
+    kept = resource.finalizers if finalizers is None else _finalizers(resource, finalizers)
     new = with_texts(changed(resource, status=stamped, finalizers=kept))
     if kept == resource.finalizers and new.texts.status_text == with_texts(resource).texts.status_text:
         check(tx, resource)
@@ -190,6 +198,22 @@ def replace_status(
     if resource.owner is not None:
         wake(tx, resource.owner)
     return stored
+
+
+def said(resource: AnyResource, status: Status | Kept | None) -> Status:
+    """What a pass said: a status, nothing at all, or None: that nothing is known but the conditions."""
+    match status:
+        case Kept.STATUS:
+            return resource.status  # type: ignore[no-any-return]
+        case None:
+            return registry.of(resource.ref.kind).status(conditions=resource.status.conditions)
+        case _:
+            return status
+
+
+def _finalizers(resource: AnyResource, wanted: tuple[str, ...]) -> tuple[str, ...]:
+    names = dict.fromkeys(wanted)
+    return tuple(name for name in names if not resource.deleting or name in resource.finalizers)
 
 
 def wake(tx: Tx, uid: str) -> bool:
@@ -204,7 +228,7 @@ def request_deletion(tx: Tx, resource: AnyResource) -> AnyResource | None:
     """Set the timestamp once and wake the key; None when it went at once, having no finalizer, child or open effect."""
     if resource.deletion_timestamp is not None:
         return resource
-    stored = _write(tx, resource, changed(resource, deletion_timestamp=tx.now, generation=resource.generation))
+    stored = _deleting(tx, resource)
     if remove_if_free(tx, stored):
         return None
     queue.enqueue(tx, resource.ref)
@@ -230,6 +254,7 @@ def remove_if_free(tx: Tx, resource: AnyResource) -> bool:
     consequences.removed(tx, resource)
     queue.remove(tx, resource.ref)
     changes.append(tx, "DELETED", resource.ref, resource.uid, change_of(with_texts(resource)))
+    events.add_new(tx, resource.ref, resource.uid, Event("ResourceDeleted", "gone"))
     tx.note(Gone(resource))
     if resource.owner is not None:
         owner = by_uid(tx, resource.owner)
@@ -241,8 +266,8 @@ def remove_if_free(tx: Tx, resource: AnyResource) -> bool:
 
 def strip(tx: Tx, resource: AnyResource) -> None:
     """Ask for deletion and drop the finalizers: gone, unless it has children or open effects."""
-    since = tx.now if resource.deletion_timestamp is None else resource.deletion_timestamp
-    remove_if_free(tx, _write(tx, resource, changed(resource, deletion_timestamp=since, finalizers=())))
+    asked = resource if resource.deleting else _deleting(tx, resource)
+    remove_if_free(tx, _write(tx, asked, changed(asked, finalizers=())))
 
 
 def check(tx: Tx, resource: AnyResource) -> None:
@@ -250,6 +275,11 @@ def check(tx: Tx, resource: AnyResource) -> None:
     found = tx.execute(_version, {"u": resource.uid}).scalar_one_or_none()
     if found != resource.resource_version:
         raise Conflict(resource.ref, resource.resource_version, found or 0)
+
+
+def _deleting(tx: Tx, resource: AnyResource) -> AnyResource:
+    events.add(tx, resource.ref, resource.uid, Event("DeletionRequested", "its deletion was asked for"))
+    return _write(tx, resource, changed(resource, deletion_timestamp=tx.now))
 
 
 def _write(tx: Tx, old: AnyResource, new: AnyResource) -> AnyResource:

@@ -40,9 +40,7 @@ class Tx:
     def write(self, statement: Statement | Executable, parameters: Parameters = None) -> Any:
         if not self.writable:
             raise ReadOnly
-        if isinstance(statement, Statement):
-            return statement.run(self._driver, self._dialect, parameters)
-        return self.connection.execute(statement, parameters)
+        return self.execute(statement, parameters)
 
     def note(self, value: object) -> None:
         self.notes.append(value)

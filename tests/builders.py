@@ -19,5 +19,10 @@ def a_job_entry(name: str = "web", **fields: Any) -> Document:
     return {"jobName": name, "command": ["sleep", "1000"], "requirements": requirements, **fields}
 
 
+def a_job_spec(name: str = "web", **fields: Any) -> Document:
+    """The spec that its bundle writes for a job."""
+    return {"bundle": "b", "role": "primary", "index": 0, "pool": "local", **a_job_entry(name, **fields)}
+
+
 def a_bundle(*entries: Document, **fields: Any) -> Document:
     return {"pool": "local", "jobs": list(entries) or [a_job_entry()], **fields}

@@ -15,6 +15,17 @@ from agent.leftovers import end_all
 from tests.cli_runs import Ran
 
 COMMAND = (sys.executable, "-m", "rmctl")
+SLEEPER = """\
+apiVersion: rmctl/v1
+kind: bundle
+metadata: {name: NAME}
+spec:
+  pool: default
+  jobs:
+    - jobName: main
+      command: [sleep, "1000"]
+      requirements: {requiredCapacity: 0.5, onRuntimeFailure: avoidSpare}
+"""
 
 
 class Process(NamedTuple):

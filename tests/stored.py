@@ -7,6 +7,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from store.retention import NAME as SWEPT
+
 PASSING = frozenset({"node_facts", "queue"})
 """What heartbeats and passes that come and go write by themselves."""
 
@@ -19,5 +21,7 @@ def tables(folder: Path, *, but: frozenset[str] = frozenset()) -> dict[str, str]
 
 
 def _digest(connection: sqlite3.Connection, table: str) -> str:
-    rows = sorted(map(repr, connection.execute(f'SELECT * FROM "{table}"')))  # noqa: S608 - named by SQLite itself
+    """Without the note that the daily sweep leaves a minute after the start, whoever is in the middle of what."""
+    found = connection.execute(f'SELECT * FROM "{table}"')  # noqa: S608 - named by SQLite itself
+    rows = sorted(repr(row) for row in found if table != "meta" or row[0] != SWEPT)
     return f"{len(rows)} rows {hashlib.sha256(chr(0).join(rows).encode()).hexdigest()[:16]}"

@@ -11,13 +11,12 @@ from api.http.envelope import printable
 from api.http.problems import bad_request
 from api.http.services import Caller
 from api.http.threads import Threads
-from resources.event import Event
+from resources.event import AUDIT, Event
 from resources.reference import Ref
 from resources.resource import Resource
 from store import events
 from store.tx import Tx
 
-TYPE = "AuditAppended"
 SERVER = Ref("server", "server")
 SERVER_UID = "server"
 """What concerns no resource, or none that the caller may name, stands with the server; no such kind is stored."""
@@ -31,7 +30,7 @@ def append(tx: Tx, ref: Ref, uid: str, verb: str, *, by: str, reason: str = "", 
     """One event: who did what, and why."""
     because = f": {reason}" if reason else ""
     payload = {"verb": verb, "by": by, "reason": reason, **more}
-    events.add(tx, ref, uid, Event(TYPE, f"{printable(by)} {verb}{because}", payload=payload))
+    events.add(tx, ref, uid, Event(AUDIT, f"{printable(by)} {verb}{because}", payload=payload))
 
 
 def of_the_server(tx: Tx, verb: str, *, by: str, reason: str = "", **more: Any) -> None:
@@ -80,7 +79,7 @@ class Refusals:
         """Durable when it returns."""
         log.warning("refused", by=caller.name, role=caller.role, method=method, path=printable(path), reason=message)
         payload = {"by": caller.name, "role": caller.role, "method": method, "path": printable(path)}
-        event = Event(TYPE, f"refused: {message}", "Warning", payload)
+        event = Event(AUDIT, f"refused: {message}", "Warning", payload)
         await self._threads.write(lambda tx: events.add(tx, SERVER, SERVER_UID, event))
 
     def stranger(self, method: str, path: str) -> None:
@@ -92,7 +91,7 @@ class Refusals:
 
     def _tell(self) -> None:
         calls, self._strangers, self._flush = self._strangers, 0, None
-        event = Event(TYPE, "refused: no valid token", "Warning", {"calls": calls})
+        event = Event(AUDIT, "refused: no valid token", "Warning", {"calls": calls})
         task = asyncio.ensure_future(self._threads.write(lambda tx: events.add(tx, SERVER, SERVER_UID, event)))
         self._writing.add(task)
         task.add_done_callback(self._told)

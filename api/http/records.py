@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -26,7 +27,19 @@ from store import changes, effects, events, queue
 from store.events import EventRecord
 from store.tx import Tx
 
-MAX_EVENTS = 1000
+MAX_EVENTS = 10_000
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Whose records: of one resource, of a project with all that is in none, or of everything."""
+
+    ref: Ref | None = None
+    uid: str | None = None
+    project: str | None = None
+
+    def shows(self, about: Ref) -> bool:
+        return self.ref in (None, about) and (self.project is None or about.project in (self.project, ""))
 
 
 class Records:
@@ -47,17 +60,22 @@ class Records:
         """Newest first; with `watch` oldest first and then as they come."""
         query = request.query_params
         ref = _about(query.get("for", ""), query.get("project", ""))
-        limit = min(queries.number(query, "limit") or 100, MAX_EVENTS)
+        limit = queries.number(query, "limit")
+        limit = 100 if limit is None else limit
+        if not 1 <= limit <= MAX_EVENTS:
+            raise bad_request(f"limit: from 1 to {MAX_EVENTS}")
         uid = query.get("uid") or None
+        project = query.get("project") or None if ref is None else None
         after = queries.revision(query)
 
         def read(tx: Tx) -> tuple[list[Document], int]:
-            return [event_document(one) for one in events.list_for(tx, ref, uid=uid, limit=limit)], changes.head(tx)
+            found = events.list_for(tx, ref, uid=uid, project=project, limit=limit)
+            return [event_document(one) for one in found], changes.head(tx)
 
         if queries.flag(query, "watch"):
             first, head = ([], after) if after else await self._threads.read(read)
             timeout = queries.number(query, "timeoutSeconds")
-            lines = self._follow(first[::-1], head, ref, uid, float(timeout) if timeout else None)
+            lines = self._follow(first[::-1], head, _Asked(ref, uid, project), float(timeout) if timeout else None)
             return StreamingResponse(lines, media_type="application/json;stream=watch")
         items, head = await self._threads.read(read)
         return exchange.answer(_list("EventList", items, head))
@@ -65,25 +83,28 @@ class Records:
     async def effects(self, request: Request) -> Response:
         """Newest first; of one resource by its uid oldest first."""
         uid = request.query_params.get("uid")
+        asked = _Asked(project=request.query_params.get("project") or None)
 
         def read(tx: Tx) -> tuple[list[Document], int]:
             found = effects.of(tx, uid) if uid else effects.list_all(tx)
-            return [effect_document(one) for one in found], changes.head(tx)
+            return [effect_document(one) for one in found if asked.shows(one.owner)], changes.head(tx)
 
         items, head = await self._threads.read(read)
         return exchange.answer(_list("EffectList", items, head))
 
-    async def queue(self, _request: Request) -> Response:
+    async def queue(self, request: Request) -> Response:
         """By due time."""
+        asked = _Asked(project=request.query_params.get("project") or None)
 
         def read(tx: Tx) -> tuple[list[Document], int]:
-            return [_queue_document(row._mapping, tx.now) for row in queue.list_all(tx)], changes.head(tx)
+            rows = [row for row in queue.list_all(tx) if asked.shows(Ref(row.kind, row.name, row.project))]
+            return [_queue_document(row._mapping, tx.now) for row in rows], changes.head(tx)
 
         items, head = await self._threads.read(read)
         return exchange.answer(_list("QueueList", items, head))
 
     async def _follow(
-        self, first: list[Document], position: int, ref: Ref | None, uid: str | None, seconds: float | None
+        self, first: list[Document], position: int, asked: _Asked, seconds: float | None
     ) -> AsyncIterator[bytes]:
         loop = asyncio.get_running_loop()
         ends = None if seconds is None else loop.time() + seconds
@@ -91,7 +112,8 @@ class Records:
         def read(tx: Tx) -> tuple[tuple[changes.Change, ...], int]:
             if changes.oldest(tx) > position + 1:
                 raise gone()
-            found = changes.since(tx, position, kind="event", project=ref.project if ref else None, limit=BATCH)
+            project = asked.ref.project if asked.ref else None
+            found = changes.since(tx, position, kind="event", project=project, limit=BATCH)
             return found, found[-1].revision if len(found) == BATCH else changes.head(tx)
 
         with self._hub.stream() as changed:
@@ -106,8 +128,8 @@ class Records:
                     return
                 for change in found:
                     told = {**change.document, "metadata": {"resourceVersion": str(change.revision)}}
-                    about = (told["kind"], told["name"])
-                    if (ref is None or about == (ref.kind, ref.name)) and uid in (None, change.uid):
+                    about = Ref(told["kind"], told["name"], change.ref.project)
+                    if asked.shows(about) and asked.uid in (None, change.uid):
                         yield line(change.type, {"project": change.ref.project, **told})
                 if not found:
                     wait = POLL_SECONDS if ends is None else min(POLL_SECONDS, max(0.0, ends - loop.time()))

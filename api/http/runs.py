@@ -37,11 +37,11 @@ class Runs:
 
     async def list(self, request: Request) -> Response:
         """Newest first; of one resource by its uid oldest first."""
-        uid = request.query_params.get("uid")
+        uid, project = request.query_params.get("uid"), request.query_params.get("project")
 
         def read(tx: Tx) -> Document:
             found = workflow_runs.of(tx, uid) if uid else workflow_runs.list_all(tx)
-            items = [run_document(tx, one) for one in found]
+            items = [run_document(tx, one) for one in found if project in (None, "", one.owner.project)]
             metadata = {"resourceVersion": str(changes.head(tx))}
             return {"kind": "RunList", "apiVersion": "rmctl/v1", "metadata": metadata, "items": items}
 

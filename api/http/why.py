@@ -11,6 +11,7 @@ from api.http.services import Explanation
 from api.http.summary import counted
 from resources import conditions
 from resources.conditions import Condition
+from resources.event import CHRONICLE
 from resources.facts import Instance
 from resources.instants import rfc3339
 from resources.names import shown
@@ -195,7 +196,7 @@ def _recent(tx: Tx, resource: Stored) -> list[Section]:
             one.type,
             one.message + (f" (×{one.count})" if one.count > 1 else ""),
         )
-        for one in events.list_for(tx, uid=resource.uid, limit=EVENTS)
+        for one in events.list_for(tx, uid=resource.uid, limit=EVENTS, without=CHRONICLE)
     )
     return [Section("Events (newest first)", rows)]
 

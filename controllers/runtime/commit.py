@@ -64,18 +64,13 @@ def _store(tx: Tx, resource: Resource[Any, Any], decision: Decision) -> Resource
 
 
 def _finalizers(tx: Tx, resource: Resource[Any, Any], decision: Decision, *, opened: bool) -> tuple[str, ...]:
-    """What the decision says, and the runtime's own while an effect is open.
-
-    None is added once deletion was asked for.
-    """
+    """What the decision says, and the runtime's own while an effect is open."""
     wanted = resource.finalizers if decision.finalizers is None else decision.finalizers
     kept = tuple(name for name in wanted if name != EFFECTS_FINALIZER)
-    if resource.deleting:
-        kept = tuple(name for name in kept if name in resource.finalizers)
     held = EFFECTS_FINALIZER in resource.finalizers
     if held and not opened:
         opened = effects.any_open(tx, resource.uid)
-    return (*kept, EFFECTS_FINALIZER) if opened and (held or not resource.deleting) else kept
+    return (*kept, EFFECTS_FINALIZER) if opened else kept
 
 
 def _block(tx: Tx, change: Block | Unblock) -> None:

@@ -10,7 +10,7 @@ from resources.canonical import Document
 from resources.effect import Effect
 from resources.event import Event
 from resources.reference import Ref
-from resources.resource import Status
+from resources.resource import Kept, Status
 
 
 @dataclass(frozen=True)
@@ -92,11 +92,13 @@ class Facts:
 class Decision:
     """`requeue_after` in seconds; None means settled. `finalizers` None leaves them as they are.
 
+    A status that is not given is kept; None stores that nothing is known but the conditions.
+
     `no_place_since` is the pool's capacity revision that a decision *not* to place was made on: the commit refuses it
     if the pool has gained room since, so that no gain is slept through.
     """
 
-    status: Status
+    status: Status | Kept | None = Kept.STATUS
     finalizers: tuple[str, ...] | None = None
     children: tuple[Apply | Delete, ...] = ()
     claims: tuple[Reserve | Release, ...] = ()

@@ -192,6 +192,10 @@ class EffectWorkers:
         event = _event(stored, recovered=recovered)
         if event is not None:
             events.add(tx, stored.owner, stored.uid, event)
+        elif stored.state == "applied":
+            events.add_new(
+                tx, stored.owner, stored.uid, Event("EffectApplied", f"{stored.words}: {stored.external_ref}")
+            )
         if resources.wake(tx, stored.uid) and stored.final:
             owner = resources.by_uid(tx, stored.uid)
             if owner is not None:
@@ -208,8 +212,8 @@ class ObserveFailed(Exception):
 
 
 def _event(effect: EffectRecord, *, recovered: bool) -> Event | None:
-    """A stored event only where something failed or was found again."""
-    words = f"{effect.kind} {effect.key} on {effect.target}" if effect.target else f"{effect.kind} {effect.key}"
+    """Where something failed or was found again."""
+    words = effect.words
     match effect.state:
         case "applied" if recovered:
             return Event("EffectRecovered", f"{words}: found as {effect.external_ref}")

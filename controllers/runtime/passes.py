@@ -185,7 +185,7 @@ class Passes:
             else:
                 if decision.requeue_after is None:
                     return "settled"
-                about.update(_waits(decision))
+                about.update(_waits(resource, decision))
                 return "requeued"
         yield partial(queue.requeue, claim=claim, delay=0.0)
         return "lost races"
@@ -250,8 +250,8 @@ class Passes:
                 return outcome
 
 
-def _waits(decision: Decision) -> dict[str, Any]:
-    ready = conditions.find(decision.status.conditions, "Ready")
+def _waits(resource: Resource[Any, Any], decision: Decision) -> dict[str, Any]:
+    ready = conditions.find(resources.said(resource, decision.status).conditions, "Ready")
     return {"requeue_after": decision.requeue_after, "reason": "" if ready is None else ready.reason}
 
 

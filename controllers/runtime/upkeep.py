@@ -1,16 +1,18 @@
-"""Upkeep: drops what is over and old, in small writes."""
+"""Upkeep: drops what is over and old, or belongs to nobody, in small writes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 import structlog
 
 from controllers.runtime.patience import Patience
-from store import changes, retention, workflow_runs
+from store import changes, orphans, retention, workflow_runs
 from store.environment import Environment, Task
+from store.errors import Failed
 from store.retention import Keys
 from store.store import Store
 
@@ -72,12 +74,16 @@ class Upkeep:
         before = self._environment.now() - self._kept.days * DAY_SECONDS
         with self._store.read() as tx:
             effects, events = retention.old_effects(tx, before), retention.old_events(tx, before)
+            strays = orphans.find(tx)
         self._drop(effects, retention.drop_effects)
         self._drop(events, partial(retention.drop_events, before=before))
         credentials = self._patience.write(partial(retention.drop_credentials, before=before))
         runs = self._patience.write(partial(workflow_runs.drop_old, before=before, most=AT_ONCE))
+        for uid in strays:
+            self._patience.write(partial(orphans.let_go, uid=uid))
         self._patience.write(retention.note_sweep)
-        log.info("swept", effects=len(effects), events=len(events), credentials=credentials, runs=runs)
+        gone = {"effects": len(effects), "events": len(events), "credentials": credentials}
+        log.info("swept", orphans=len(strays), runs=runs, **gone)
 
     def _drop(self, keys: Keys, drop: Callable[..., None]) -> None:
         for start in range(0, len(keys), AT_ONCE):
@@ -85,4 +91,5 @@ class Upkeep:
 
     def _run(self) -> None:
         while not self._over.wait(self._kept.look_seconds):
-            self.look()
+            with suppress(Failed):  # only a stop gives up; the next server goes on
+                self.look()

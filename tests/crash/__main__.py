@@ -1,7 +1,8 @@
 """Kill the server, then an agent, wherever it matters: `python -m tests.crash [STRIDE [OFFSET]]`.
 
-A death of the server at two lines between which nothing was written leaves the same files, so one line of each such
-span is drawn; with `--lines` every line counts as one of its own. STRIDE 1 takes all, OFFSET is drawn unless given.
+What the death of a server leaves is its files. They are compared byte for byte along a run, and of each stretch of
+lines in which they stay the same one is drawn: STRIDE 1 kills at every state that a death at any line can leave. With
+`--lines` every line counts as one of its own. OFFSET is drawn unless given.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -18,7 +18,7 @@ class Lines:
     """`watch` wraps what a task runs. `kill_at` is the line, counted from 1, that is never executed.
 
     `spans` are the lines at which the process had written something since the line before: a death at any line of one
-    span leaves the same files.
+    span leaves the same files, unless some were made or cut off. `look_at` calls a function at the given lines.
     """
 
     def __init__(self, kill_at: int | None = None) -> None:
@@ -29,10 +29,15 @@ class Lines:
         self._mine: dict[CodeType, bool] = {}
         self._writes = ""
         self._account = -1
+        self._looks: Container[int] = ()
+        self._look: Callable[[int], None] = lambda _line: None
 
     def count_writes(self) -> None:
         """In the process that is watched."""
         self._account = os.open("/proc/self/io", os.O_RDONLY | os.O_CLOEXEC)
+
+    def look_at(self, lines: Container[int], look: Callable[[int], None]) -> None:
+        self._looks, self._look = lines, look
 
     def watch(self, target: Callable[[], None]) -> Callable[[], None]:
         def run() -> None:
@@ -55,6 +60,8 @@ class Lines:
                 self._note(frame)
             elif self.count == self.kill_at:
                 os.kill(os.getpid(), signal.SIGKILL)
+            elif self.count in self._looks:
+                self._look(self.count)
         return self._line
 
     def _note(self, frame: FrameType) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
 import signal
 import struct
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from mmap import mmap
 from pathlib import Path
 from typing import Any
@@ -30,7 +32,7 @@ BY_NAME = {story.name: story for story in STORIES}
 class Found:
     """`lines` were executed until the end or the kill; `problems` are empty when everything holds.
 
-    `spans` are the first lines of stretches in which nothing is written.
+    `spans` are the first lines of stretches in which the files stay as they are, byte for byte.
     """
 
     lines: int
@@ -116,7 +118,37 @@ class Place:
         told = _told(where / "first")
         if not isinstance(told, dict):
             raise RuntimeError(f"{story.name} does not come to its end, status {status}: {told}")
-        return Found(told["lines"], tuple(told["problems"]), told["places"], tuple(told["spans"]))
+        spans = self._divided(story, [*told["spans"], told["lines"] + 1])
+        return Found(told["lines"], tuple(told["problems"]), told["places"], tuple(spans))
+
+    def _divided(self, story: Story, bounds: Sequence[int]) -> list[int]:
+        """Spans at each of whose lines the files are the same: a folder made, or a file cut off, is no write.
+
+        Bytes are compared at the ends of every span, and at each line of one whose ends differ.
+        """
+        spans = [range(first, beyond) for first, beyond in pairwise(bounds)]
+        seen = self._files_at(story, {line for span in spans for line in (span[0], span[-1])})
+        moved = [span for span in spans if seen[span[0]] != seen[span[-1]]]
+        seen |= self._files_at(story, {line for span in moved for line in span})
+        more = [line for span in moved for before, line in pairwise(span) if seen[before] != seen[line]]
+        return sorted([*bounds[:-1], *more])
+
+    def _files_at(self, story: Story, wanted: Collection[int]) -> dict[int, str]:
+        """Digests of what a death at these lines leaves."""
+        where = self._fresh(story)
+        lines = Lines()
+        seen: dict[int, str] = {}
+
+        def tell() -> Any:
+            lines.look_at(wanted, lambda line: seen.update({line: left_in(where)}))
+            self._live(story, where, lines)
+            return list(seen.items())
+
+        status = self._forked(tell, self.folder / "looked")
+        told = _told(self.folder / "looked")
+        if not isinstance(told, list):
+            raise RuntimeError(f"{story.name} does not come to its end, status {status}: {told}")
+        return dict(told)
 
     def _fresh(self, story: Story) -> Path:
         where = self._trial
@@ -166,6 +198,15 @@ class Place:
             answer.write_text(json.dumps(told), encoding="utf-8")
             os._exit(0)
         return os.waitpid(child, 0)[1]
+
+
+def left_in(folder: Path) -> str:
+    """A digest of what the death of its process would leave; the shared index is made anew by whoever opens next."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        if not path.name.endswith("-shm"):
+            digest.update(path.name.encode() + (path.read_bytes() if path.is_file() else b"/"))
+    return digest.hexdigest()
 
 
 def _with_beginnings(names: Sequence[str]) -> set[str]:

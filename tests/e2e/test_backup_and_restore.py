@@ -15,19 +15,7 @@ import pytest
 from cli.address import parse_address
 from cli.client import Client
 from cli.errors import ServerRefused
-from tests.fleet import Fleet, Process, a_fleet
-
-BUNDLE = """\
-apiVersion: rmctl/v1
-kind: bundle
-metadata: {name: NAME}
-spec:
-  pool: default
-  jobs:
-    - jobName: main
-      command: [sleep, "1000"]
-      requirements: {requiredCapacity: 0.5, onRuntimeFailure: avoidSpare}
-"""
+from tests.fleet import SLEEPER, Fleet, Process, a_fleet
 
 
 class Site:
@@ -39,7 +27,7 @@ class Site:
         self.rmctl = fleet.rmctl
 
     def run(self, name: str) -> None:
-        ran = self.rmctl("apply", "-f", "-", "--wait", stdin=BUNDLE.replace("NAME", name))
+        ran = self.rmctl("apply", "-f", "-", "--wait", stdin=SLEEPER.replace("NAME", name))
         assert ran.code == 0, ran.err
 
     def stop(self) -> None:

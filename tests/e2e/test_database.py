@@ -50,7 +50,7 @@ def test_another_process_reads_what_was_just_committed_while_the_server_has_the_
     due = "1970-01-01 00:16:40"
     assert read.stdout.strip() == (
         f'[[], [["pool", "local", "{due}", 0], ["bundle", "ch-1", "{due}", 0]], [], [["node-a", 3000]], '
-        f'[[2, "ADDED", "{due}", 1]]]'
+        f'[[3, "ADDED", "{due}", 1]]]'
     )
     store.write(lambda tx: resources.create(tx, Ref("bundle", "ch-2", "default"), a_bundle()))
     store.close()

@@ -233,3 +233,28 @@ def test_a_backup_counts_only_once_it_has_arrived(served: Served) -> None:
     digest = made.headers["Rmctl-Backup-Sha256"]
     assert post(served, "backup/kept", {"sha256": digest, "file": "/b\n.db"}).status_code == 200
     assert (served.get("backup")["sha256"], served.get("backup")["where"]) == (digest, "/b\\n.db")
+
+
+@pytest.mark.req("T28")
+def test_a_queue_that_was_lost_is_rebuilt_from_what_is_stored(served: Served) -> None:
+    """Every resource is due, a key of nothing is gone, and who asked for it stands in the audit."""
+    served.apply(a_document())
+    stored = [(kind, item["metadata"]["name"]) for kind in ("pool", "bundle", "job") for item in listed(served, kind)]
+
+    def lose(tx) -> None:
+        for row in queue.list_all(tx):
+            queue.remove(tx, Ref(row.kind, row.name, row.project))
+        queue.enqueue(tx, Ref("bundle", "gone", "default"))
+
+    served.store.write(lose)
+    answer = post(served, "queue/rebuild", {}).json()
+    rows = served.get("queue")["items"]
+    assert len(stored) == 2
+    assert sorted((row["kind"], row["name"]) for row in rows) == sorted(stored)
+    assert (answer["woken"], answer["dropped"]) == (len(stored), 1)
+    assert any("rebuilt the queue" in told for told in audited(served))
+
+
+def listed(served: Served, kind: str) -> list[Any]:
+    found: list[Any] = served.get(f"{kind}s")["items"]
+    return found

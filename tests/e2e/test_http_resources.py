@@ -46,7 +46,7 @@ def test_a_bundle_is_created_configured_and_unchanged(served):
     assert outcomes(served.apply(a_document())) == [("bundle", "ch-1", "unchanged")]
     before = snapshot(served)
     assert outcomes(served.apply(a_document(spec=a_bundle(priority=5)))) == [("bundle", "ch-1", "configured")]
-    assert snapshot(served) == before + 2  # the write, and its row in the audit
+    assert snapshot(served) == before + 3  # the write, its event, and its row in the audit
     found = served.get("namespaces/default/bundles/ch-1")
     assert (found["metadata"]["generation"], found["spec"]["priority"]) == (2, 5)
 
@@ -287,6 +287,37 @@ def test_a_spec_has_a_limit_and_a_body_too(served):
         f"{API}/batch", content=b"[" + b" " * (5 * 1024 * 1024), headers={"Content-Type": "application/json"}
     )
     assert refusal(huge, 413)["reason"] == "RequestEntityTooLarge"
+
+
+@pytest.mark.req("T14", "CX7")
+def test_two_projects_that_use_one_name_do_not_see_each_other(served):
+    """What one writes, selects, reads of its past and deletes is its own; a project that nobody uses has nothing."""
+    served.apply(a_document(namespace="red"), a_document(namespace="blue", spec=a_bundle(priority=5)))
+    red, blue = (served.get(f"namespaces/{project}/bundles/ch-1") for project in ("red", "blue"))
+    assert red["metadata"]["uid"] != blue["metadata"]["uid"]
+    assert outcomes(served.apply(a_document(namespace="red", spec=a_bundle(priority=7)))) == [
+        ("bundle", "ch-1", "configured")
+    ]
+    assert served.get("namespaces/blue/bundles/ch-1") == blue
+    assert served.client.delete(f"{API}/namespaces/red/bundles/ch-1").status_code == 200
+    seen = {
+        project: [
+            (record["kind"], record["project"])
+            for what in ("events", "queue")
+            for record in served.get(what, project=project)["items"]
+            if record["name"] == "ch-1"
+        ]
+        for project in ("red", "blue", "films")
+    }
+    assert {project: set(records) for project, records in seen.items()} == {
+        "red": {("bundle", "red")},
+        "blue": {("bundle", "blue")},
+        "films": set(),
+    }
+    assert ("deletionTimestamp" in blue["metadata"], served.get("namespaces/blue/bundles/ch-1")) == (False, blue)
+    assert served.client.get(f"{API}/namespaces/films/bundles/ch-1").status_code == 404
+    for plural in ("bundles", "jobs", "templates"):
+        assert served.get(f"namespaces/films/{plural}")["items"] == []
 
 
 @pytest.mark.req("T14")

@@ -12,8 +12,10 @@ from api.http.services import Caller
 from resources.effect import Effect
 from resources.facts import Inventory, NodeFacts
 from resources.reference import Ref
-from store import credentials, effects, ledger, nodes, resources
+from store import credentials, effects, ledger, nodes, queue, resources
 from tests.http_serving import API, TOKEN, Served, a_document, serving
+
+METRIC = "rm_queue_oldest_due_seconds "
 
 TABLE = (
     "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
@@ -231,6 +233,28 @@ def test_metrics_are_labelled_by_kind_never_by_name(served):
     assert 'rm_pool_nodes{pool="local"} 0.0' in text
     for name in ("placements_attempted", "placements_dispatch_failed", "jobs_rejected", "bundles_broken"):
         assert f"rm_{name}_total 0.0" in text
+
+
+@pytest.mark.req("T27")
+def test_how_long_the_key_waits_that_is_due_longest_is_a_metric(served):
+    """Also once a worker has it; a key that is due later waits for nothing yet."""
+
+    def wait(tx):
+        for row in queue.list_all(tx):
+            queue.remove(tx, Ref(row.kind, row.name, row.project))
+        queue.enqueue(tx, Ref("pool", "later"), tx.now + 3600.0)
+        queue.enqueue(tx, Ref("pool", "late"), tx.now - 3600.0)
+
+    def told():
+        (line,) = [one for one in served.client.get("/metrics").text.splitlines() if one.startswith(METRIC)]
+        return float(line.split()[1])
+
+    served.store.write(wait)
+    assert told() >= 3600.0
+    served.store.write(lambda tx: queue.claim(tx, limit=9, token=lambda: "t", backoff=float))
+    assert told() >= 3600.0
+    served.store.write(lambda tx: queue.remove(tx, Ref("pool", "late")))
+    assert told() == 0.0
 
 
 def test_the_counters_of_placements_follow_what_is_committed(served):

@@ -138,10 +138,11 @@ def test_events_are_watched_like_resources(served):
 
     happen("ch-1", "before")
     with served.watch("events", **{"for": "bundle/ch-1"}) as lines:
-        assert [next(lines)["object"]["message"] for _ in range(2)] == [f"{getuser()} created generation 1", "before"]
+        seen = ["created", f"{getuser()} created generation 1", "before"]
+        assert [next(lines)["object"]["message"] for _ in seen] == seen
         happen("ch-2", "elsewhere")
         happen("ch-1", "after")
         event = next(lines)["object"]
     assert (event["message"], event["for"], event["project"], event["count"]) == ("after", "bundle/ch-1", "default", 1)
     listed = served.get("events", **{"for": "bundle/ch-1"})["items"]
-    assert [one["message"] for one in listed] == ["after", "before", f"{getuser()} created generation 1"]
+    assert [one["message"] for one in listed] == ["after", *reversed(seen)]

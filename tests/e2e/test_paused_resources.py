@@ -9,19 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.fleet import Fleet, a_fleet
-
-BUNDLE = """\
-apiVersion: rmctl/v1
-kind: bundle
-metadata: {name: NAME}
-spec:
-  pool: default
-  jobs:
-    - jobName: main
-      command: [sleep, "1000"]
-      requirements: {requiredCapacity: 0.5, onRuntimeFailure: avoidSpare}
-"""
+from tests.fleet import SLEEPER, Fleet, a_fleet
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +29,7 @@ def held(fleet: Fleet) -> Iterator[Fleet]:
 
 def run(fleet: Fleet, name: str) -> str:
     """A bundle of one job that runs; the job's name."""
-    ran = fleet.rmctl("apply", "-f", "-", "--wait", stdin=BUNDLE.replace("NAME", name))
+    ran = fleet.rmctl("apply", "-f", "-", "--wait", stdin=SLEEPER.replace("NAME", name))
     assert ran.code == 0, ran.err
     return f"job/{name}/primary/main"
 
@@ -91,7 +79,7 @@ def test_one_job_can_be_paused_and_its_bundle_says_so_without_an_alarm(fleet: Fl
 def test_a_paused_pool_holds_all_that_stands_in_it(fleet: Fleet) -> None:
     assert fleet.rmctl("pause", "pool/default").code == 0
     assert fleet.rmctl("wait", "node/mybox", "--for=condition=Ready=False").code == 0
-    assert fleet.rmctl("apply", "-f", "-", stdin=BUNDLE.replace("NAME", "later")).code == 0
+    assert fleet.rmctl("apply", "-f", "-", stdin=SLEEPER.replace("NAME", "later")).code == 0
     assert fleet.rmctl("wait", "bundle/later", "--for=condition=Ready=False").code == 0
     assert fleet.rmctl("get", "jobs").err == "no jobs in project default\n"
     assert fleet.rmctl("resume", "pool", "default").code == 0
@@ -101,7 +89,7 @@ def test_a_paused_pool_holds_all_that_stands_in_it(fleet: Fleet) -> None:
 
 def test_a_held_server_decides_and_begins_nothing(held: Fleet) -> None:
     assert held.rmctl("pause", "server", "--reason", "a storm").out == "server holds all effects\n"
-    assert held.rmctl("apply", "-f", "-", stdin=BUNDLE.replace("NAME", "calm")).code == 0
+    assert held.rmctl("apply", "-f", "-", stdin=SLEEPER.replace("NAME", "calm")).code == 0
     assert held.rmctl("wait", "job/calm/primary/main", "--for=jsonpath={.status.node}=mybox").code == 0
     (effect,) = json.loads(held.rmctl("effects", "-o", "json").out)["items"][:1]
     assert (effect["kind"], effect["state"], effect["attempts"]) == ("StartJob", "pending", 0)

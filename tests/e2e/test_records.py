@@ -72,7 +72,12 @@ def test_one_resource_is_described_with_all_that_is_known_of_it(site: Site) -> N
     children = site.shown("describe", "bundle", "ch-1").partition("Children\n")[2].splitlines()
     assert children[0].split()[:3] == [JOB, "True", "Running"]
     told = json.loads(site.shown("describe", "bundle", "ch-1", "-o", "json"))
-    assert ([event["type"] for event in told["events"]][-1], told["children"]) == ("AuditAppended", [JOB])
+    assert ([event["type"] for event in told["events"]][-2:], told["children"]) == (
+        ["AuditAppended", "ResourceCreated"],
+        [JOB],
+    )
+    lived = [event["type"] for event in json.loads(site.shown("describe", JOB, "-o", "json"))["events"]]
+    assert {"ResourceCreated", "EffectPending", "EffectApplied", "PlacementDecision"} <= set(lived)
 
 
 @pytest.mark.req("T56")

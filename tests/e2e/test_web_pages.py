@@ -237,6 +237,7 @@ def test_another_project_has_its_own_lines(served):
         "bundle/elsewhere",
     ]
     assert "bundle/elsewhere" in see(served, "/ui/bundle/elsewhere?project=blue").words
+    assert "bundle/ch-1" not in see(served, "/ui?project=blue").words
     assert served.client.get("/ui", params={"project": "A b"}).status_code == 400
 
 

@@ -245,7 +245,7 @@ class QueueAndResources(RuleBasedStateMachine):
     def a_view_of_the_changes_is_the_table(self) -> None:
         with transaction() as tx:
             view: dict[Ref, Any] = {}
-            for change in changes.since(tx, 0, limit=10_000):
+            for change in changes.since(tx, 0, kind="pool", limit=10_000):
                 view[change.ref] = None if change.type == "DELETED" else change.document
             table = {r.ref: to_wire(r) for r in resources.list_all(tx, "pool")}
         assert {ref: document for ref, document in view.items() if document is not None} == table

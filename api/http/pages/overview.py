@@ -12,6 +12,7 @@ from api.http.pages.links import address
 from api.http.records import event_document
 from api.http.summary import NO_TIERS, Tiers, condition, counted, fixed_tiers, line, moment
 from resources.canonical import Document
+from resources.event import CHRONICLE
 from resources.names import shown
 from resources.reference import Ref
 from resources.registry import every
@@ -93,7 +94,7 @@ def overview(tx: Tx, project: str, *, problems: bool, everything: bool) -> Overv
         tuple(shown_entries[:MOST_LINES]),
         max(0, len(shown_entries) - MOST_LINES),
         tuple(filter(None, map(room, found.get("node", [])[:MOST_NODES]))),
-        happened(tx, None, EVENTS),
+        happened(tx, None, EVENTS, project=project),
         changes.head(tx),
     )
 
@@ -125,10 +126,12 @@ def room(node: Document) -> Room | None:
     return Room(name, drawn, f"{claimed:g}", free, f"{cap:g}", ", ".join(others), address("node", name))
 
 
-def happened(tx: Tx, ref: Ref | None, limit: int, uid: str | None = None) -> tuple[Happened, ...]:
+def happened(
+    tx: Tx, ref: Ref | None, limit: int, uid: str | None = None, project: str | None = None
+) -> tuple[Happened, ...]:
     """Newest first."""
     found = []
-    for record in events.list_for(tx, ref, uid=uid, limit=limit):
+    for record in events.list_for(tx, ref, uid=uid, project=project, limit=limit, without=CHRONICLE):
         told = event_document(record)
         times = f" (×{told['count']})" if told["count"] > 1 else ""
         href = address(told["kind"], told["name"], told["project"])

@@ -15,6 +15,7 @@ from controllers.providers.agent_commands import ForgetJob, StartJob, StopJob
 from resources.effect import Applied, Deferred, Rejected
 from resources.facts import Instance
 from resources.job import JobSpec
+from tests.builders import a_job_spec
 
 NOW = 1000.0
 INSTANCE = Instance(
@@ -139,28 +140,22 @@ def test_an_outcome_that_is_none_is_refused(outcome: Any):
 
 
 def test_a_start_reaches_the_agent_as_it_was_meant():
-    document = {
-        "bundle": "b",
-        "role": "primary",
-        "index": 0,
-        "pool": "local",
-        "jobName": "web",
-        "command": ["serve", "${param.port}"],
-        "workingDir": "sub",
-        "env": {"A": "b"},
-        "parameters": {"port": 8101, "share": 0.5, "whole": 2.0, "on": True, "name": "x"},
-        "readiness": {"tcp": 8101, "periodSeconds": 2},
-        "liveness": {"exec": ["true"]},
-        "stopGraceSeconds": 7,
-        "onDisconnect": "stop",
-        "requirements": {
+    document = a_job_spec(
+        command=["serve", "${param.port}"],
+        workingDir="sub",
+        env={"A": "b"},
+        parameters={"port": 8101, "share": 0.5, "whole": 2.0, "on": True, "name": "x"},
+        readiness={"tcp": 8101, "periodSeconds": 2},
+        liveness={"exec": ["true"]},
+        stopGraceSeconds=7,
+        onDisconnect="stop",
+        requirements={
             "requiredCapacity": 0.5,
             "requiredCores": 1,
             "requiredMemoryMiB": 64,
             "requiredHostPorts": ["8101/tcp"],
-            "onRuntimeFailure": "avoidSpare",
         },
-    }
+    )
     spec = JobSpec.model_validate(document)
     command = StartJob("e", "f", "default", "b.primary.web", "u", "i", "primary", 3, spec, {"KEY": "s"})
     message = command_to_wire(command)

@@ -20,7 +20,7 @@ from store import credentials, ledger, nodes, resources
 from store.notes import Woken
 from store.store import Store, notes_of
 from store.tx import Tx
-from tests.builders import POOL, a_pool
+from tests.builders import POOL, a_job_spec, a_pool
 from tests.clocked import Clocked
 
 TOKEN = "t" * 43
@@ -56,18 +56,9 @@ def a_hello(**fields: Any) -> Hello:
 
 def a_job(store: Store, node: str = "node-a") -> str:
     """Its uid; room is claimed for it on the node."""
-    document = {
-        "bundle": "b",
-        "role": "primary",
-        "index": 0,
-        "pool": "local",
-        "jobName": "web",
-        "command": ["true"],
-        "requirements": {"requiredCapacity": 1, "onRuntimeFailure": "avoidSpare"},
-    }
 
     def create(tx: Tx) -> str:
-        uid = str(resources.create(tx, JOB, document).uid)
+        uid = str(resources.create(tx, JOB, a_job_spec()).uid)
         ledger.set_room(tx, node, "local", {"vcpu": (4000, 4000), "cores": (4, 4), "memory": (1024, 1024)})
         ledger.reserve(tx, Allocation(f"{uid}:1", uid, JOB, "i1", "local", node, 1000))
         return uid

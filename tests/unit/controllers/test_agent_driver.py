@@ -16,18 +16,9 @@ from resources.effect import Absent, Applied, Deferred, EffectRecord, Rejected, 
 from resources.facts import Instance
 from resources.job import JobSpec
 from resources.reference import Ref
+from tests.builders import a_job_spec
 
-SPEC = JobSpec.model_validate(
-    {
-        "bundle": "b",
-        "role": "primary",
-        "index": 0,
-        "pool": "local",
-        "jobName": "web",
-        "command": ["true"],
-        "requirements": {"requiredCapacity": 1, "onRuntimeFailure": "avoidSpare"},
-    }
-)
+SPEC = JobSpec.model_validate(a_job_spec())
 START = EffectRecord(
     uid="u",
     key="start/1/1",

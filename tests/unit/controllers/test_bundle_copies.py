@@ -69,7 +69,7 @@ def test_a_backup_that_does_not_run_is_told_once_it_has_been_looked_after() -> N
     assert on.said("ResilienceDegraded") == ("True", "BackupNotRunning", "BackupNotRunning: web")
 
 
-@pytest.mark.req("F57")
+@pytest.mark.req("F57", "T13")
 def test_deleting_asks_every_job_to_go_and_waits_for_the_last() -> None:
     on = BundleStage.of(a_job_entry("a"), a_job_entry("b")).up()
     on.bundle = replace(on.bundle, deletion_timestamp=NOW)

@@ -17,7 +17,7 @@ from controllers.runtime.passes import Passes
 from resources.allocation import Allocation
 from resources.conditions import condition
 from resources.effect import EFFECTS_FINALIZER, Absent, Applied, Deferred, Effect, Rejected, Unknown
-from resources.event import Event
+from resources.event import CHRONICLE, Event
 from resources.pool import Pool, PoolStatus
 from resources.reference import Ref
 from store import effects, events, ledger, queue, resources
@@ -130,7 +130,7 @@ def effect(world):
 
 def told(world) -> list[str]:
     with world.store.read() as tx:
-        return [event.type for event in events.list_for(tx, POOL)]
+        return [event.type for event in events.list_for(tx, POOL, without=CHRONICLE)]
 
 
 @pytest.mark.req("CM2")
@@ -200,6 +200,23 @@ def test_a_spec_change_during_a_pass_discards_it(world) -> None:
     assert pool(world).status.observed_generation == 2
 
 
+@pytest.mark.req("T9")
+def test_a_status_that_is_not_given_is_kept_and_none_says_that_nothing_is_known(world) -> None:
+    """Conditions are the resource's own, and stay; the generation that was looked at is told in either case."""
+    known = PoolStatus(node_count=3, conditions=(condition("Ready", True, "HasCapacity", "fine"),))
+    decisions = iter([Decision(known), Decision(), Decision(None)])
+    world.controller.decision = lambda _r, _f: next(decisions)
+    stored = []
+    for ceiling in (1, 2, 3):
+        world.store.write(
+            lambda tx, ceiling=ceiling: resources.replace(tx, pool(world), document=a_pool(maxRestartsPerHour=ceiling))
+        )
+        run(world)
+        status = pool(world).status
+        stored.append((status.node_count, status.observed_generation, [one.reason for one in status.conditions]))
+    assert stored == [(3, 2, ["HasCapacity"]), (3, 3, ["HasCapacity"]), (0, 4, ["HasCapacity"])]
+
+
 @pytest.mark.req("T21")
 def test_a_wake_during_a_pass_is_not_lost(world) -> None:
     world.controller.during = lambda: world.store.write(lambda tx: queue.enqueue(tx, POOL))
@@ -220,6 +237,58 @@ def test_a_pass_whose_claim_ran_out_writes_nothing(world) -> None:
     assert (effect(world), told(world), pool(world).status.conditions) == (None, [], ())
 
 
+@pytest.mark.req("T19")
+def test_a_failure_after_the_claim_ran_out_is_not_the_late_pass_to_write(world) -> None:
+    """Neither the error nor the retry; both are the next claimer's."""
+
+    def fail(_resource, _facts):
+        world.clock.time += 120.0
+        raise RuntimeError("broken, and late")
+
+    world.controller.decision = fail
+    (held,) = claim(world)
+    before = row(world)
+    world.passes.run(held)
+    assert (row(world), told(world)) == (before, [])
+    assert (claim(world), row(world).errors) == ((), 1)
+
+
+@pytest.mark.req("T8", "T23")
+@pytest.mark.parametrize(
+    "decision",
+    [
+        Decision(PoolStatus(conditions=(condition("Ready", True, "A"), condition("Ready", True, "B")))),
+        Decision(PoolStatus(conditions=(condition("Ready", True, "A", "x" * (1024 * 1024)),))),
+        Decision(READY, events=(Event("JobUpdated", "x", payload={"x": "y" * (64 * 1024)}),)),
+        Decision(READY, effects=(START, Effect("StopJob", START.key, "agents", {}))),
+    ],
+    ids=["a condition twice", "an oversized status", "an oversized event", "one key for two effects"],
+)
+def test_a_result_that_cannot_be_taken_is_an_error_and_nothing_of_it_is_stored(world, decision) -> None:
+    before = pool(world)
+    for expected in (1, 2):
+        world.controller.decision = lambda _r, _f: decision
+        world.clock.time = row(world).available_at
+        run(world)
+        assert (row(world).errors, effect(world)) == (expected, None)
+    (ready,) = pool(world).status.conditions
+    assert (before.status.conditions, ready.reason, told(world)) == ((), "ReconcileFailed", ["ReconcileFailed"])
+    world.controller.decision = lambda _r, _f: Decision(READY, requeue_after=5.0)
+    world.clock.time = row(world).available_at
+    run(world)
+    assert row(world).errors == 0
+
+
+@pytest.mark.req("T23")
+def test_a_stop_gives_back_what_was_claimed_and_not_begun_and_counts_no_failure(world) -> None:
+    world.store.write(lambda tx: resources.create(tx, Ref("pool", "other"), a_pool()))
+    world.passes._crew._ready.extend(claim(world))
+    world.passes.stop()
+    with world.store.read() as tx:
+        rows = {(one.name, one.errors, one.expires_at, one.available_at) for one in queue.list_all(tx)}
+    assert rows == {("local", 0, None, 1000.0), ("other", 0, None, 1000.0)}
+
+
 @pytest.mark.req("T23", "T55")
 def test_a_raising_pass_backs_off_and_says_so_once(world) -> None:
     def fail(_resource, _facts):
@@ -231,7 +300,7 @@ def test_a_raising_pass_backs_off_and_says_so_once(world) -> None:
         assert row(world).errors == expected
         world.clock.time = row(world).available_at
     with world.store.read() as tx:
-        assert [(e.type, e.count) for e in events.list_for(tx, POOL)] == [("ReconcileFailed", 3)]
+        assert [(e.type, e.count) for e in events.list_for(tx, POOL, without=CHRONICLE)] == [("ReconcileFailed", 3)]
 
 
 @pytest.mark.req("CM4")
@@ -434,7 +503,7 @@ def test_a_dispatcher_runs_what_is_due_and_stops(world) -> None:
         assert {p.status.observed_generation for p in resources.list_all(tx, "pool")} == {1}
 
 
-@pytest.mark.req("T55")
+@pytest.mark.req("T18", "T55")
 def test_every_pass_leaves_one_line_that_tells_what_became_of_it(world) -> None:
     """Settled, put off with its reason, run again after a conflict, failed, and a key whose resource is gone."""
 
@@ -458,6 +527,7 @@ def test_every_pass_leaves_one_line_that_tells_what_became_of_it(world) -> None:
         world.store.write(lambda tx: queue.enqueue(tx, POOL))
         run(world)
     told = [line for line in lines if line["event"] == "pass"]
+    assert [line for line in lines if "token-" in repr(line)] == []
     common = [{line.pop("kind"), line.pop("project"), line.pop("name"), line.pop("log_level")} for line in told]
     assert (common, len({line.pop("pass_id") for line in told})) == ([{"pool", "", "local", "info"}] * 5, 5)
     assert all(line.pop("seconds") >= 0.0 for line in told)

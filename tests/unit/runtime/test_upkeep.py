@@ -10,7 +10,7 @@ import pytest
 
 from controllers.runtime.upkeep import DAY_SECONDS, Retention, Upkeep
 from resources.effect import Applied, Effect
-from resources.event import Event
+from resources.event import CHRONICLE, Event
 from resources.reference import Ref
 from store import changes, credentials, effects, events, resources, retention
 from store.store import Store
@@ -58,7 +58,7 @@ def effect_keys(kept: Kept) -> list[str]:
 
 def messages(kept: Kept) -> list[str]:
     with kept.store.read() as tx:
-        return sorted(record.message for record in events.list_for(tx, limit=100))
+        return sorted(record.message for record in events.list_for(tx, limit=100, without=CHRONICLE))
 
 
 def test_effects_go_when_they_are_over_and_old_but_the_newest_of_an_owner_that_stands(kept: Kept) -> None:
@@ -95,6 +95,26 @@ def test_events_go_that_are_old_and_were_followed_or_whose_resource_is_gone(kept
     kept.store.write(lambda tx: resources.request_deletion(tx, resources.get(tx, OTHER)))
     kept.upkeep.sweep()
     assert messages(kept) == ["alone of its type", "second"]
+
+
+@pytest.mark.req("T13")
+def test_an_orphan_is_found_and_asked_to_go_as_any_other(kept: Kept) -> None:
+    """One that nothing holds goes at once, one that has to clean up gets its time; who has an owner stays."""
+    free, bound, owned = (Ref("template", name, "default") for name in ("free", "bound", "owned"))
+
+    def write(tx) -> None:
+        resources.create(tx, free, {}, owner="nobody")
+        resources.create(tx, bound, {}, owner="nobody", finalizers=("test/cleanup",))
+        resources.create(tx, owned, {}, owner=resources.get(tx, POOL).uid)
+
+    kept.store.write(write)
+    for _ in range(2):
+        kept.upkeep.sweep()
+    with kept.store.read() as tx:
+        left = [found and found.deleting for found in (resources.find(tx, ref) for ref in (free, bound, owned))]
+        told = [event.type for event in events.list_for(tx, bound)]
+    assert left == [None, True, False]
+    assert told == ["DeletionRequested", "Orphaned", "ResourceCreated"]
 
 
 def test_tokens_that_ran_out_long_ago_go(kept: Kept) -> None:

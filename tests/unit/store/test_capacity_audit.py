@@ -13,7 +13,7 @@ from resources.reference import Ref
 from store import backlog, capacity_audit, holds, ledger, nodes, queue, resources
 from store.store import Store
 from store.tables import node_scalars, pool_rollup, port_claims
-from tests.builders import a_pool
+from tests.builders import a_job_spec, a_pool
 
 ROOM = {"vcpu": (4000, 4000), "cores": (4, 4), "memory": (1000, 1000)}
 HELD = Allocation("a1", "u1", Ref("job", "b.primary.j", "default"), "i1", "p", "n", 1500, 1, 100, ("80/tcp",))
@@ -47,11 +47,10 @@ def test_what_runs_without_an_owner_is_named_with_whose_it_was(full: Store) -> N
 
 
 def test_what_runs_without_room_and_room_without_what_runs(full: Store) -> None:
-    job = {"bundle": "b", "role": "primary", "index": 0, "jobName": "j", "pool": "p", "command": ["x"]}
-    asks = {"requirements": {"requiredCapacity": 1, "onRuntimeFailure": "drop"}}
+    job = a_job_spec("j", pool="p")
 
     def write(tx: Any) -> None:
-        made = resources.create(tx, Ref("job", "b.primary.j", "default"), {**job, **asks})
+        made = resources.create(tx, Ref("job", "b.primary.j", "default"), job)
         nodes.put_instance(tx, Instance(made.uid, "i2", "primary", "n", 2, "ready", pid=8, job="b.primary.j"))
         nodes.put_instance(tx, Instance("u1", "i1", "primary", "n", 1, "exited", job="b.primary.j"))
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import update
 
 from resources.effect import Applied, Deferred, Effect, Rejected, Unknown
 from resources.resource import Resource
 from store import effects, resources
 from store.effects import EffectClaim
 from store.errors import ClaimLost, EffectMismatch
+from store.queue import hashed
 from store.store import Store
+from store.tables import effects as table
 from tests.builders import POOL, a_pool
 from tests.clocked import Clocked
 
@@ -130,6 +133,24 @@ def test_final_states_never_change(store, owner, clock, final) -> None:
             store.write(lambda tx, other=other: effects.answer(tx, held, other))
     clock.time += 10_000
     assert (found(store, owner), claim(store, clock)) == (stored, [])
+
+
+@pytest.mark.req("T36")
+@pytest.mark.parametrize("final", [Applied("i-1"), Rejected("no")])
+def test_a_final_state_stands_even_where_a_claim_would_allow_the_write(store, owner, clock, final) -> None:
+    """The statement that writes looks at the state, and not at the claim alone."""
+    record(store, owner)
+    (held,) = claim(store, clock)
+    stored = store.write(lambda tx: effects.answer(tx, held, final))
+    claimed = {"token_hash": hashed(held.token), "expires_at": clock.time + 100.0}
+    store.write(lambda tx: tx.write(update(table).values(**claimed)))
+    with pytest.raises(ClaimLost):
+        store.write(lambda tx: effects.answer(tx, held, Applied("other")))
+    with pytest.raises(ClaimLost):
+        store.write(lambda tx: effects.let_go(tx, held, 1.0))
+    store.write(lambda tx: effects.unwant(tx, owner.uid, "start/1/1"))
+    store.write(lambda tx: effects.hurry(tx, "node-a"))
+    assert found(store, owner) == stored
 
 
 def test_an_error_text_is_bounded(store: Store, owner: Resource, clock: Clocked) -> None:

@@ -191,14 +191,24 @@ def test_a_clean_stop_counts_nothing(store: Store, clock: Clocked) -> None:
 
 
 @pytest.mark.req("T24")
-def test_five_conflicts_rerun_at_once_and_the_sixth_backs_off(store: Store, clock: Clocked) -> None:
+def test_five_conflicts_rerun_at_once_and_each_from_the_sixth_on_backs_off(store: Store, clock: Clocked) -> None:
+    """Until a pass ends well: then five are free again."""
     enqueue(store)
     due = []
-    for _ in range(6):
+
+    def conflict() -> None:
         (held,) = claim(store, clock)
-        store.write(lambda tx, held=held: queue.rerun(tx, held, 4.0))
+        store.write(lambda tx: queue.rerun(tx, held, 4.0))
         due.append(row(store).available_at - clock.time)
-    assert (due, row(store).errors) == ([0.0, 0.0, 0.0, 0.0, 0.0, 4.0], 1)
+        clock.time = row(store).available_at
+
+    for _ in range(8):
+        conflict()
+    assert (due, row(store).errors) == ([0.0, 0.0, 0.0, 0.0, 0.0, 4.0, 4.0, 4.0], 3)
+    (held,) = claim(store, clock)
+    store.write(lambda tx: queue.requeue(tx, held, 0.0))
+    conflict()
+    assert due[-1] == 0.0
 
 
 @pytest.mark.req("T25")
@@ -212,6 +222,19 @@ def test_an_event_pulls_a_backoff_forward_but_not_under_a_second(store: Store, c
     clock.time = 1030.0
     enqueue(store)
     assert row(store).available_at == 1001.0
+
+
+@pytest.mark.req("T25")
+@pytest.mark.parametrize("woken", [False, True])
+def test_a_failing_key_waits_for_a_second_at_least(store: Store, clock: Clocked, woken: bool) -> None:
+    """Also where the draw of its first backoff is shorter than that."""
+    enqueue(store)
+    (held,) = claim(store, clock)
+    if woken:
+        enqueue(store)
+    store.write(lambda tx: queue.fail(tx, held, 0.8))
+    enqueue(store)
+    assert row(store).available_at == clock.time + queue.FAILING_SECONDS
 
 
 @pytest.mark.req("CQ3")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace as with_
 
 import pytest
@@ -9,13 +10,14 @@ import pytest
 from resources import conditions
 from resources.conditions import condition
 from resources.effect import Effect
+from resources.event import Event
 from resources.pool import PoolStatus
 from resources.reference import Ref
-from store import changes, effects, queue, resources
-from store.errors import BeingDeleted, Conflict, Corrupt, NotFound, ReadOnly, TooLarge
+from store import changes, effects, events, queue, resources
+from store.errors import BeingDeleted, ClaimLost, Conflict, Corrupt, NotFound, ReadOnly, TooLarge
 from store.store import Store
 from store.tables import resources as table
-from tests.builders import POOL, a_bundle, a_pool
+from tests.builders import POOL, a_bundle, a_job_entry, a_pool
 from tests.clocked import Clocked
 
 
@@ -73,6 +75,46 @@ def test_the_same_name_again_has_a_new_uid_and_inherits_nothing(store: Store) ->
         assert [e.key for e in effects.of(tx, first.uid)] == ["start/1/1"]
 
 
+@pytest.mark.req("T2")
+def test_the_same_name_again_inherits_no_claim_no_failure_and_no_child(store: Store, clock: Clocked) -> None:
+    """A pass over the one that went ends with nothing, also if its claim has not run out."""
+    first = create(store, finalizers=("x",))
+    child = create(store, Ref("template", "t", "default"), owner=first.uid, finalizers=("x",))
+    held = [claim for claim in store.write(lambda tx: take(tx, clock)) if claim.ref == POOL]
+    store.write(lambda tx: queue.fail(tx, held[0], 1.0))
+    clock.time += 1.0
+    (held,) = store.write(lambda tx: take(tx, clock))
+    store.write(lambda tx: resources.strip(tx, child))
+    store.write(lambda tx: resources.strip(tx, read(store)))
+    second = create(store)
+    with store.read() as tx:
+        (row,) = queue.list_all(tx)
+        assert (row.errors, row.wakes, row.expires_at, resources.owned(tx, second.uid)) == (0, 1, None, ())
+    with pytest.raises(ClaimLost):
+        store.write(lambda tx: queue.settle(tx, held))
+    assert queued(store) == [("local", 1)]
+
+
+def take(tx, clock: Clocked):
+    return queue.claim(tx, limit=9, token=clock.token, backoff=float)
+
+
+@pytest.mark.req("CR4")
+@pytest.mark.parametrize("value", [math.nan, math.inf, {1, 2}, b"bytes", object()])
+def test_a_spec_that_is_no_json_is_refused_and_nothing_is_stored(store: Store, value: object) -> None:
+    ref = Ref("bundle", "b", "default")
+    made = create(store, ref)
+    before = head(store), queued(store)
+    bad = a_bundle(a_job_entry(parameters={"deep": [{"x": value}]}))
+    for write in (
+        lambda tx: resources.create(tx, Ref("bundle", "other", "default"), bad),
+        lambda tx: resources.replace(tx, made, document=bad),
+    ):
+        with pytest.raises(ValueError, match=r"\S"):
+            store.write(write)
+    assert (head(store), queued(store), read(store, ref)) == (*before, made)
+
+
 @pytest.mark.req("T3", "CR3")
 def test_an_equal_spec_writes_nothing(store: Store) -> None:
     made = create(store)
@@ -110,12 +152,16 @@ def test_an_identical_status_is_not_written(store: Store) -> None:
 
 
 @pytest.mark.req("T6")
-def test_claims_do_not_move_the_version(store: Store, clock: Clocked) -> None:
+def test_claims_leases_and_events_do_not_move_the_version(store: Store, clock: Clocked) -> None:
     made = create(store)
+    before = head(store)
     claim = store.write(lambda tx: queue.claim(tx, limit=1, token=clock.token, backoff=float))[0]
     store.write(lambda tx: queue.renew(tx, claim))
     store.write(lambda tx: queue.settle(tx, claim))
-    assert read(store).resource_version == made.resource_version == head(store)
+    assert head(store) == before
+    store.write(lambda tx: events.add(tx, POOL, made.uid, Event("PlacementFailed", "told")))
+    assert read(store) == made
+    store.write(lambda tx: resources.replace_status(tx, made, PoolStatus(node_count=1)))
 
 
 @pytest.mark.req("T6")
@@ -147,9 +193,10 @@ def test_a_transition_time_moves_only_with_the_status(store: Store, clock: Clock
 def test_a_condition_named_twice_or_without_a_reason_is_an_error(store: Store) -> None:
     made = create(store)
     twice = PoolStatus(conditions=(condition("Ready", True, "A"), condition("Ready", False, "B")))
-    nameless = PoolStatus(conditions=(condition("Ready", True, ""),))
-    for status in (twice, nameless):
-        with pytest.raises(ValueError, match="condition Ready"):
+    reasonless = PoolStatus(conditions=(condition("Ready", True, ""),))
+    nameless = PoolStatus(conditions=(condition("", True, "A"),))
+    for status, named in ((twice, "Ready"), (reasonless, "Ready"), (nameless, "no type")):
+        with pytest.raises(ValueError, match=rf"condition \(?{named}\)?: "):
             store.write(lambda tx, status=status: resources.replace_status(tx, made, status))
     assert read(store) == made
 
@@ -159,11 +206,27 @@ def test_finalizers_hold_a_deletion(store: Store, clock: Clocked) -> None:
     made = create(store, finalizers=("example/cleanup",))
     asked = store.write(lambda tx: resources.request_deletion(tx, made))
     clock.time += 5
+    before = head(store), queued(store)
     again = store.write(lambda tx: resources.request_deletion(tx, read(store)))
-    assert (asked.deletion_timestamp, again.deletion_timestamp) == (1000.0, 1000.0)
+    assert (asked.deletion_timestamp, again, head(store), queued(store)) == (1000.0, asked, *before)
     freed = store.write(lambda tx: resources.replace_status(tx, again, again.status, finalizers=()))
     assert store.write(lambda tx: resources.remove_if_free(tx, freed)) is True
     assert read(store) is None
+
+
+@pytest.mark.req("T11")
+def test_no_finalizer_is_added_once_deletion_was_asked_for(store: Store) -> None:
+    made = create(store, finalizers=("a", "b"))
+    asked = store.write(lambda tx: resources.request_deletion(tx, made))
+    fewer = store.write(lambda tx: resources.replace_status(tx, asked, asked.status, finalizers=("late", "b")))
+    assert (fewer.finalizers, read(store).finalizers) == (("b",), ("b",))
+
+
+@pytest.mark.req("CR6")
+def test_a_finalizer_named_twice_is_one(store: Store) -> None:
+    made = create(store, finalizers=("b", "a", "b"))
+    more = store.write(lambda tx: resources.replace_status(tx, made, made.status, finalizers=("b", "a", "c", "a")))
+    assert (made.finalizers, more.finalizers, read(store).finalizers) == (("b", "a"), *[("b", "a", "c")] * 2)
 
 
 @pytest.mark.req("T11", "CR12")
@@ -190,6 +253,7 @@ def test_a_changed_spec_under_deletion_is_refused(store: Store) -> None:
     asked = store.write(lambda tx: resources.request_deletion(tx, made))
     with pytest.raises(BeingDeleted, match="is being deleted since"):
         store.write(lambda tx: resources.replace(tx, asked, document=a_pool(maxRestartsPerHour=1)))
+    assert read(store) == asked
 
 
 @pytest.mark.req("T15", "CR8")
