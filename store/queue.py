@@ -25,9 +25,7 @@ FAILING_SECONDS = 1.0
 """A failing key runs at most this often, whatever wakes it."""
 RERUNS = 5
 """Conflicts in a row that rerun at once; the next one counts as an error."""
-
-HERE, DEFINED = 0, 1
-"""Lanes: built-in kinds, whose passes run in the server's process, and kinds that files define."""
+HERE, DEFINED = 0, 1  # lanes: built-in kinds, and kinds that files define
 HEAD_STARTS = {"interruption": 120.0, "drain": 60.0}
 """Seconds by which keys of these kinds go before others that are due; who has waited longer than that comes first."""
 
@@ -134,6 +132,7 @@ _release = prepared(
     )
 )
 _expire = prepared(update(table).where(table.c.token_hash.is_not(None)).values(expires_at=bindparam("now")))
+_listed = select(*(c for c in table.c if c.name not in ("token_hash", "lane"))).order_by(table.c.available_at)
 _remove = prepared(delete(table).where(*_key))
 _next = prepared(
     select(func.min(table.c.available_at)).where(table.c.lane == bindparam("lane"), table.c.token_hash.is_(None))
@@ -156,14 +155,13 @@ def claim(
     lease: float = LEASE_SECONDS,
     lane: int = HERE,
 ) -> tuple[Claim, ...]:
-    """Take up to `limit` due keys, oldest first but for the head start of some; of one instant, those put first.
+    """Take up to `limit` due keys of a lane, oldest first but for a head start; of one instant, those put first.
 
     A row whose lease ran out gets its error and backoff, no run. Raises ValueError for a lease under 0.3 s or no limit.
     """
     if lease < MIN_LEASE_SECONDS or limit < 1:
         raise ValueError(f"a lease of at least {MIN_LEASE_SECONDS} s and a limit of at least 1 are needed")
-    taken: list[Claim] = []
-    expires = tx.now + lease
+    taken, expires = list[Claim](), tx.now + lease
     for row in _in_turn(tx, limit, lane):
         ref = Ref(row.kind, row.name, row.project)
         if row.token_hash is not None:
@@ -281,8 +279,7 @@ def next_due(tx: Tx, lane: int = HERE) -> float | None:
 
 def list_all(tx: Tx) -> tuple[Row[Any], ...]:
     """Every row by due time, without its token's hash and its lane."""
-    columns = [column for column in table.c if column.name not in ("token_hash", "lane")]
-    return tuple(tx.execute(select(*columns).order_by(table.c.available_at)))
+    return tuple(tx.execute(_listed))
 
 
 def hashed(token: str) -> str:

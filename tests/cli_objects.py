@@ -180,4 +180,6 @@ def the_demo() -> dict[str, list[Object]]:
             a_waiting_job("ultra-hd/primary/encode"),
         ],
         "templates": [],
+        "schedules": [],
+        "webhooks": [],
     }

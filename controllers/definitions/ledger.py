@@ -122,7 +122,7 @@ class PassLedger:
         queue.hold(tx, self._claim)
         if step == "unobserved":
             effects.let_go(tx, claim, OBSERVE_AGAIN_SECONDS)
-            words = f"{_words(claim.record)}: {effects.bounded(str(said.get('error')))}"
+            words = f"{claim.record.words}: {effects.bounded(str(said.get('error')))}"
             events.add(tx, claim.record.owner, claim.record.uid, Event("EffectObserveFailed", words, "Warning"))
             self._open.pop(claim.record.key, None)
             return {"next": "done", "state": claim.record.state}
@@ -177,19 +177,15 @@ def _over(after: float, reason: str) -> Document:
     return {"next": "over", "after": after, "reason": reason}
 
 
-def _words(record: EffectRecord) -> str:
-    return f"{record.kind} {record.key}"
-
-
 def _event(record: EffectRecord, *, recovered: bool) -> Event | None:
     match record.state:
         case "applied":
             what = "EffectRecovered" if recovered else "EffectApplied"
             named = f" as {record.external_ref}" if record.external_ref else ""
-            return Event(what, f"{_words(record)}: {'found' if recovered else 'done'}{named}")
+            return Event(what, f"{record.words}: {'found' if recovered else 'done'}{named}")
         case "rejected":
-            return Event("EffectRejected", f"{_words(record)}: {record.error}", "Warning")
+            return Event("EffectRejected", f"{record.words}: {record.error}", "Warning")
         case "indeterminate":
-            return Event("EffectIndeterminate", f"{_words(record)}: {record.error}", "Warning")
+            return Event("EffectIndeterminate", f"{record.words}: {record.error}", "Warning")
         case _:
             return None
