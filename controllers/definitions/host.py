@@ -22,6 +22,7 @@ class Host:
         self, store: Store, environment: Environment, folders: Folders, limits: Limits, *, workers: int = 4
     ) -> None:
         self._store = store
+        self._running = False
         self._notes = None if store.folder is None else store.folder.absolute() / "runners"
         self._pool = Pool(limits, self._notes)
         self.definitions = Definitions(folders, self._pool)
@@ -33,6 +34,10 @@ class Host:
         self._watch = FileWatch(store, environment, folders, self.passes.watched)
 
     def start(self) -> None:
+        """Starting twice is starting once."""
+        if self._running:
+            return
+        self._running = True
         if self._notes is not None:
             reap(self._notes)
         with self._store.read() as tx:
@@ -46,6 +51,10 @@ class Host:
         self._watch.start()
 
     def stop(self) -> None:
+        """Stopping twice is stopping once."""
+        if not self._running:
+            return
+        self._running = False
         registry.SEEKERS.remove(self.definitions.refresh)
         self._watch.stop()
         self.engine.stop()

@@ -287,6 +287,20 @@ def test_a_server_that_stops_gives_the_claim_back_and_counts_nothing(house: Hous
     assert row.available_at <= house.environment.now()
 
 
+@pytest.mark.req("CM6")
+def test_a_host_that_is_started_and_stopped_twice_works_once(house: House) -> None:
+    house.put("gadget")
+    ref = house.create("gadget", "g")
+    house.host.start()
+    house.host.start()
+    while house.ready(ref) != "True/Fine":
+        pass
+    house.host.stop()
+    house.host.stop()
+    assert gone(house.pid(ref))
+    assert house.errors(ref) == 0
+
+
 @pytest.mark.req("T37")
 def test_an_effect_whose_runner_dies_before_its_receipt_is_observed_by_the_next_one(
     house: House, tmp_path: Path
