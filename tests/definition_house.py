@@ -92,9 +92,10 @@ class House:
         return f"{found.status}/{found.reason}" if found else ""
 
     def events(self, ref: Ref) -> list[str]:
-        """Newest first."""
+        """Newest first, without that of its creation."""
         with self.store.read() as tx:
-            return [f"{one.type}: {one.message}" for one in events.list_for(tx, ref)]
+            found = events.list_for(tx, ref)
+            return [f"{one.type}: {one.message}" for one in found if one.type != "ResourceCreated"]
 
     def effects(self, ref: Ref) -> list[tuple[str, str, int]]:
         with self.store.read() as tx:

@@ -39,7 +39,7 @@ TOGETHER_SECONDS = 0.05
 
 def refused() -> Problem:
     """One answer for an unknown name, a wrong signature and an old instant: it tells a stranger nothing."""
-    return Problem(401, "Unauthorized", "no webhook takes this delivery")
+    return Problem(404, "NotFound", "no webhook takes this delivery")
 
 
 class Webhooks:

@@ -105,7 +105,7 @@ def test_what_is_not_signed_well_is_told_nothing_and_wakes_nobody(served: Served
         post(served, "github", body, {"x-hub-signature-256": ""}),
         post(served, "nowhere", body, standard(body)),
     ]
-    assert {one.status_code for one in refused} == {401}
+    assert {one.status_code for one in refused} == {404}
     assert len({one.json()["message"] for one in refused}) == 1
     assert wakes(served) == 0
 
