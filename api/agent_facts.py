@@ -118,12 +118,12 @@ def _hello(tx: Tx, hello: Hello, spare_credential: str) -> Welcomed | NotKnown |
     node: Resource[NodeSpec, NodeStatus] = resources.get(tx, Ref("node", hello.node))
     _capability_labels(tx, node, hello.inventory.capabilities)
     before = nodes.facts(tx, hello.node)
-    _put_facts(tx, hello, None if known.joined else before)
+    pool = resources.find(tx, Ref("pool", node.spec.pool))
+    lost = pool.spec.disconnect.lost_seconds if isinstance(pool, Pool) else 60.0
+    _put_facts(tx, hello, None if known.joined else before, lost)
     restarted = before is not None and before.boot_id != hello.boot_id
     superseded = _whole_truth(tx, hello, "node restarted" if restarted else "lost with its agent's memory")
     queue.enqueue(tx, node.ref)
-    pool = resources.find(tx, Ref("pool", node.spec.pool))
-    lost = pool.spec.disconnect.lost_seconds if isinstance(pool, Pool) else 60.0
     fence = max(1.0, lost - FENCE_MARGIN_SECONDS)
     kept, gone = _folders(tx, hello.kept)
     if holds.find(tx) is None:
@@ -149,7 +149,7 @@ def _capability_labels(tx: Tx, node: Resource[NodeSpec, NodeStatus], capabilitie
     resources.replace(tx, node, labels=kept | {f"{CAPABILITY_PREFIX}{name}": "1" for name in capabilities})
 
 
-def _put_facts(tx: Tx, hello: Hello, before: NodeFacts | None) -> None:
+def _put_facts(tx: Tx, hello: Hello, before: NodeFacts | None, lost: float) -> None:
     """Labels and address count at the join, after which `before` is what it said then; a node never grows."""
     inventory = hello.inventory
     if before is not None:
@@ -162,7 +162,8 @@ def _put_facts(tx: Tx, hello: Hello, before: NodeFacts | None) -> None:
             address=known.address,
             labels=known.labels,
         )
-    nodes.put_facts(tx, NodeFacts(hello.node, hello.boot_id, inventory, tx.now, hello.report_seq, connected=True))
+    facts = NodeFacts(hello.node, hello.boot_id, inventory, tx.now, hello.report_seq, connected=True, lost_seconds=lost)
+    nodes.put_facts(tx, facts)
 
 
 def _whole_truth(tx: Tx, hello: Hello, gone: str) -> tuple[str, ...]:
@@ -187,11 +188,18 @@ def _whole_truth(tx: Tx, hello: Hello, gone: str) -> tuple[str, ...]:
 
 
 def _theirs(tx: Tx, node: str, uid: str, instance: str) -> bool:
-    """Whether this node may speak of this instance: it is known to run there, or room is claimed for it there."""
+    """Whether this node may speak of this instance: it is known to run there, or room is claimed for it there.
+
+    Or it was ordered there, and its job gave the room back before anybody heard of it.
+    """
     known = next((i for i in nodes.list_instances(tx, uid=uid) if i.id == instance), None)
     if known is not None:
         return known.node == node
-    return any(allocation.node == node for allocation in ledger.list_allocations(tx, uid=uid))
+    if any(allocation.node == node for allocation in ledger.list_allocations(tx, uid=uid)):
+        return True
+    return resources.by_uid(tx, uid) is not None and any(
+        effect.target == node and effect.request.get("instance") == instance for effect in effects.of(tx, uid)
+    )
 
 
 def _wanted(tx: Tx, instance: Instance) -> bool:

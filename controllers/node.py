@@ -76,7 +76,7 @@ class NodeController:
             lost_at=now.lost_at,
             given_up=now.given_up,
         )
-        ready = life.ready(node, now, view.silence, rules)
+        ready = life.ready(node, now, view.silence)
         if ready.status == "True":
             ready = condition("Ready", True, "Connected", f"is connected, {_claimed(status)}")
         status = status.model_copy(update={"conditions": (ready, openness.schedulable(node, reasons))})

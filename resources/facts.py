@@ -31,7 +31,10 @@ class Inventory:
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """`last_heartbeat` by the server's clock; `connected` whether its stream is open now."""
+    """`last_heartbeat` by the server's clock; `connected` whether its stream is open now.
+
+    `lost_seconds` is the patience that it was promised when it connected: the fences on it go by that.
+    """
 
     node: str
     boot_id: str
@@ -39,6 +42,7 @@ class NodeFacts:
     last_heartbeat: float
     report_seq: int = 0
     connected: bool = False
+    lost_seconds: float = 0.0
 
 
 @dataclass(frozen=True)

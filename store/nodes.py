@@ -20,6 +20,8 @@ KEEP_TAILS = 2
 """The current and the previous attempt of a job."""
 KEEP_ENDED = 5
 """Ended instances kept of one job."""
+PATIENCE = "lostSeconds"
+"""Stands beside the inventory, in the same column."""
 
 _facts = prepared(select(node_facts).where(node_facts.c.node == bindparam("n")))
 _put_facts = insert(node_facts)
@@ -76,6 +78,7 @@ def put_facts(tx: Tx, facts: NodeFacts) -> None:
             "inventory": canonical(
                 {
                     **inventory,
+                    PATIENCE: facts.lost_seconds,
                     "capabilities": list(facts.inventory.capabilities),
                     "images": list(facts.inventory.images),
                 }
@@ -174,8 +177,12 @@ def _trim(tx: Tx, uid: str) -> None:
 
 def _read_facts(row: Row[Any]) -> NodeFacts:
     known = json.loads(row.inventory)
+    lost_seconds = known.pop(PATIENCE, 0.0)
     inventory = Inventory(**{**known, "capabilities": tuple(known["capabilities"]), "images": tuple(known["images"])})
-    return NodeFacts(row.node, row.boot_id, inventory, row.last_heartbeat, row.report_seq, bool(row.connected))
+    connected = bool(row.connected)
+    return NodeFacts(
+        row.node, row.boot_id, inventory, row.last_heartbeat, row.report_seq, connected, lost_seconds=lost_seconds
+    )
 
 
 def _read_instance(row: Row[Any]) -> Instance:

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
+settings.register_profile("rmctl", deadline=None)
+settings.load_profile("rmctl")
 GOLDEN = Path(__file__).parent / "golden"
 
 

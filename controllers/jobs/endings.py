@@ -7,19 +7,23 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from controllers.expansion import INSTANCE_FINALIZER
+from controllers.fences import fenced
 from controllers.jobs import commands, ids
-from controllers.jobs.fate import ENDED, Alive, Fate, Lost, Sent, Unsent, gone, next_look
+from controllers.jobs.fate import ENDED, Alive, Fate, Lost, Sent, Unsent, gone, may_live, next_look, unseen
 from controllers.jobs.recovery import SPACING_SECONDS, changed, last_exit, without_instance
 from controllers.jobs.sentences import clock
 from controllers.jobs.step import Step
 from controllers.jobs.view import JobView
-from controllers.runtime.decision import Decision
+from controllers.runtime.decision import Decision, Release
 from resources.conditions import Condition, condition
-from resources.effect import Effect
+from resources.effect import Effect, EffectRecord
 from resources.event import Event
 from resources.facts import Instance
 
 Fates = Mapping[str, Fate]
+AWAY_SECONDS = 30.0
+"""How often a job asks after an instance that holds no room any more: what becomes of its node wakes others only."""
+UNFENCED = "it was started before onDisconnect became stop, and nothing ends it there"
 
 
 class Living(NamedTuple):
@@ -57,9 +61,17 @@ def claimed(view: JobView, fates: Fates) -> list[Living]:
     return [Living(c.instance, c.node) for c in view.allocations if not isinstance(fates[c.instance], (*ENDED, Unsent))]
 
 
-def within_reach(view: JobView) -> list[Living]:
-    """Older instances that have to end before another is started: two live only while a node is cut off."""
-    return [Living(row.id, row.node) for row in strays(view) if view.node(row.node).connected]
+def in_the_way(step: Step) -> list[Living]:
+    """Older instances that have to end before another is started: two live only while a node is cut off.
+
+    And not even then unless the job's rule of today says so, whatever it said when the older one was given up.
+    """
+    view = step.view
+    older = [Living(row.id, row.node) for row in strays(view)]
+    if step.job.spec.on_disconnect == "replace":
+        return [one for one in older if view.node(one.node).connected]
+    older += [Living(start.request["instance"], start.target) for start in unseen(view)]
+    return [one for one in older if may_live(view.node(one.node), _start_of(view, one.instance))]
 
 
 def stopping(step: Step, live: Sequence[Living], fates: Fates | None = None) -> Decision:
@@ -67,7 +79,7 @@ def stopping(step: Step, live: Sequence[Living], fates: Fates | None = None) -> 
     instance, name = live[0]
     step = step.let_go().on(phase="stopping", node=name, instance_id=instance)
     if step.view.node(name).silent:
-        why = _waits_for(step, name)
+        why = _waits_for(step, live[0])
         ready = condition("Ready", None, "NodeSilent", f"is to stop on {name}{why}")
     else:
         then = " and starts anew" if step.job.spec.active else ""
@@ -80,7 +92,11 @@ def deleting(step: Step, fates: Fates) -> Decision:
     view = step.view
     over = tuple(c for c in view.allocations if isinstance(fates[c.instance], (*ENDED, Unsent)))
     holders = claimed(view, fates)
-    left = [Living(r.id, r.node) for r in strays(view) if not gone(view.node(r.node), step.job.spec)]
+    left = [
+        Living(row.id, row.node)
+        for row in strays(view)
+        if not gone(view.node(row.node), step.job.spec, _start_of(view, row.id))
+    ]
     live = holders + left
     step = replace(step, held=over).let_go()
     if not live:
@@ -90,7 +106,7 @@ def deleting(step: Step, fates: Fates) -> Decision:
             step = step.plus(events=(Event("JobDeleted", "deleted"),))
         return step.end(condition("Ready", False, "Deleting", "is being deleted"), finalizers=rest)
     where = live[0].node
-    why = _waits_for(step, where) if view.node(where).silent else ""
+    why = _waits_for(step, live[0]) if view.node(where).silent else ""
     step = step.on(phase="stopping", node=where, next_start_at=None)
     ready = condition("Ready", False, "Deleting", f"is being deleted: stops on {where}{why}")
     return step.end(ready, room=holders[0].node if holders else None, after=_next_look(step, live, fates))
@@ -106,11 +122,20 @@ def with_last_exit(step: Step) -> Step:
     return step.on(last_exit=last_exit(newest))
 
 
-def _waits_for(step: Step, name: str) -> str:
-    node = step.view.node(name)
-    if node.lost:
-        return f", which is lost; rmctl node lost {name} gives it up"
-    return ", which is silent"
+def _waits_for(step: Step, away: Living) -> str:
+    if not step.view.node(away.node).lost:
+        return ", which is silent"
+    cure = f"rmctl node lost {away.node} gives it up"
+    return f", which is lost; {UNFENCED}: {cure}" if _unfenced(step, away.instance) else f", which is lost; {cure}"
+
+
+def _unfenced(step: Step, instance: str) -> bool:
+    """It was started under another rule than `stop`, which is the job's by now."""
+    return step.job.spec.on_disconnect == "stop" and not fenced(_start_of(step.view, instance))
+
+
+def _start_of(view: JobView, instance: str) -> EffectRecord | None:
+    return view.effects.get(ids.read(instance).start_key)
 
 
 def _stop(step: Step, instance: str, node: str) -> Iterator[Effect]:
@@ -127,9 +152,13 @@ def _stop(step: Step, instance: str, node: str) -> Iterator[Effect]:
 
 def _next_look(step: Step, live: Sequence[Living], fates: Fates) -> float | None:
     """When a refused stop is repeated, or a start that nobody heard of counts as forgotten."""
-    instants = []
+    instants: list[float | None] = []
+    given_back = {claim.allocation_id for claim in step.claims if isinstance(claim, Release)}
+    rooms = {claim.instance for claim in step.view.allocations if claim.id not in given_back}
     for claim in live:
         fate = fates.get(claim.instance)
+        if claim.instance not in rooms and not step.view.node(claim.node).connected:
+            instants.append(step.now + AWAY_SECONDS)
         key = ids.read(claim.instance)
         if isinstance(fate, Sent):
             instants.append(next_look(fate.record, step.now))
@@ -138,13 +167,16 @@ def _next_look(step: Step, live: Sequence[Living], fates: Fates) -> float | None
     return min((at for at in instants if at is not None and at > step.now), default=None)
 
 
-def silent_ready(step: Step, node: str, doing: str) -> Condition | None:
+def silent_ready(step: Step, instance: str, node: str, doing: str) -> Condition | None:
     """Nothing certain can be said of a job whose node is silent."""
     state = step.view.node(node)
     if not state.silent:
         return None
-    if state.lost:
-        said = f"{doing} {node}, which is lost; held there until it is back or rmctl node lost {node} gives it up"
+    cure = f"rmctl node lost {node} gives it up"
+    if state.lost and _unfenced(step, instance):
+        said = f"{doing} {node}, which is lost; {UNFENCED}: held there until the node is back or {cure}"
+    elif state.lost:
+        said = f"{doing} {node}, which is lost; held there until it is back or {cure}"
     else:
         said = f"{doing} {node}, which has been silent since {clock(state.silent_since or step.now)}"
     return condition("Ready", None, "NodeSilent", said)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from controllers.fences import fenced, over
 from controllers.jobs import ids
-from controllers.jobs.view import JobView, NodeState
+from controllers.jobs.recovery import CANCELLED
+from controllers.jobs.view import START, JobView, NodeState
 from resources.allocation import Allocation
 from resources.effect import EffectRecord
 from resources.facts import Instance
@@ -70,7 +72,7 @@ def fate_of(claim: Allocation, spec: JobSpec, view: JobView, now: float) -> Fate
         return Unsent()
     if row is None and start is not None and start.state == "rejected":
         return Refused(start)
-    if gone(view.node(claim.node), spec):
+    if gone(view.node(claim.node), spec, start):
         return Lost()
     if row is not None:
         return Alive(row)
@@ -80,9 +82,28 @@ def fate_of(claim: Allocation, spec: JobSpec, view: JobView, now: float) -> Fate
     return Vanished() if _forgotten(start, key, view, now) else Sent(start)
 
 
-def gone(node: NodeState, spec: JobSpec) -> bool:
-    """Whether what runs on a lost node is given up. `stop` has ended it by then; `hold` waits for a person's word."""
-    return node.lost and (node.given_up or spec.on_disconnect != "hold")
+def gone(node: NodeState, spec: JobSpec, start: EffectRecord | None) -> bool:
+    """Whether what runs on a lost node is given up. Its fence has ended it by then; else it may wait for a person."""
+    return node.lost and (node.given_up or over(spec.on_disconnect, start))
+
+
+def may_live(node: NodeState, start: EffectRecord | None) -> bool:
+    """Whether an instance may be alive on a node that does not say so."""
+    return not node.given_up and not (node.lost and fenced(start))
+
+
+def unseen(view: JobView) -> list[EffectRecord]:
+    """Starts sent to nodes that were never heard again: they may have happened without anybody's knowledge."""
+    return [
+        start
+        for start in view.effects.values()
+        if start.kind == START and start.attempts and (start.state != "rejected" or start.code == CANCELLED)
+        if view.instance(start.request["instance"]) is None and _unheard(view.node(start.target), start)
+    ]
+
+
+def _unheard(node: NodeState, start: EffectRecord) -> bool:
+    return not node.connected and node.heard_at < (start.completed_at or start.started_at or start.created_at)
 
 
 def next_look(start: EffectRecord, now: float) -> float | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from controllers import placing
 from controllers.jobs import commands, ids, sentences
-from controllers.jobs.endings import stopping, with_last_exit, within_reach
+from controllers.jobs.endings import in_the_way, stopping, with_last_exit
 from controllers.jobs.question import question, without
 from controllers.jobs.recovery import SPACING_SECONDS, without_instance
 from controllers.jobs.step import Step
@@ -36,7 +36,7 @@ def rest_or_place(step: Step, facts: Facts) -> Decision:
     due = step.status.next_start_at
     if due is not None and due > step.now:
         return _backoff(step, due)
-    older = within_reach(step.view)
+    older = in_the_way(step)
     if older:
         return stopping(step, older)
     pool = step.view.pool

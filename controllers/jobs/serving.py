@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controllers.jobs import commands, ids, sentences
-from controllers.jobs.endings import silent_ready
+from controllers.jobs.endings import in_the_way, silent_ready, stopping
 from controllers.jobs.fate import Alive, Doubtful, Fate, Sent, next_look
 from controllers.jobs.step import Step
 from controllers.runtime.decision import Decision, Release
@@ -34,7 +34,9 @@ def follow(step: Step, claim: Allocation, fate: Fate) -> Decision:
             return _doubtful(step, claim, record.key, record.started_at or record.created_at, record.error)
         case Sent(record=record):
             late = f": {record.error}" if record.error and record.state == "pending" else ""
-            ready = silent_ready(step, claim.node, "starts on") or _starting(f"starts on {claim.node}{late}")
+            ready = silent_ready(step, claim.instance, claim.node, "starts on") or _starting(
+                f"starts on {claim.node}{late}"
+            )
             return step.on(phase="starting").end(ready, room=claim.node, after=next_look(record, step.now))
         case _:
             return _unsent(step, claim)
@@ -46,17 +48,20 @@ def _unsent(step: Step, claim: Allocation) -> Decision:
     if not spec.active or spec.placing_stopped:
         return step.plus(claims=(Release(claim.id),)).end(_starting("gives its place back"), after=step.now)
     begin = spec.start_date_time
+    older = in_the_way(step)
+    if older:
+        return stopping(step, older)
     if begin is not None and begin > step.now:
         ready = condition("Ready", False, "Scheduled", f"has its place on {claim.node} and starts at {rfc3339(begin)}")
         return step.on(phase="scheduled").end(ready, room=claim.node, after=begin)
     effect = commands.start(step.job, ids.read(claim.instance), claim.node)
-    ready = silent_ready(step, claim.node, "starts on") or _starting(f"starts on {claim.node}")
+    ready = silent_ready(step, claim.instance, claim.node, "starts on") or _starting(f"starts on {claim.node}")
     return step.on(phase="starting").plus(effects=(effect,)).end(ready, room=claim.node)
 
 
 def _doubtful(step: Step, claim: Allocation, key: str, since: float, error: str | None) -> Decision:
     step = step.on(phase="starting")
-    silent = silent_ready(step, claim.node, "starts on")
+    silent = silent_ready(step, claim.instance, claim.node, "starts on")
     if silent is not None:
         return step.end(silent, room=claim.node)
     said = f"nobody knows whether {key} on {claim.node} happened" + (f": {error}" if error else "")
@@ -88,7 +93,9 @@ def _alive(step: Step, claim: Allocation, row: Instance) -> Decision:
     )
     if row.state == "ready" and row.ready_at is not None and step.job.status.ready_at != kept(row.ready_at):
         step = step.plus(events=(Event("JobUpdated", _became_ready(row)),))
-    ready = silent_ready(step, claim.node, "runs on" if lives else "starts on") or _ready(row, claim.node)
+    ready = silent_ready(step, claim.instance, claim.node, "runs on" if lives else "starts on") or _ready(
+        row, claim.node
+    )
     return step.end(ready, room=claim.node)
 
 

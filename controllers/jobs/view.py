@@ -18,6 +18,8 @@ from resources.node import Node
 from resources.pool import Pool
 from resources.reference import Ref
 
+START = "StartJob"
+
 
 @dataclass(frozen=True)
 class NodeState:
@@ -33,6 +35,8 @@ class NodeState:
     silent_since: float | None = None
     address: str = ""
     zone: str = ""
+    heard_at: float = 0.0
+    """When its last heartbeat came."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +74,17 @@ class JobView:
 def observe(job: Job, reader: Reader) -> JobView:
     allocations = tuple(reader.allocations(uid=job.uid))
     instances = tuple(reader.instances(uid=job.uid))
+    effects = {record.key: record for record in reader.effects(job.uid)}
     names = {a.node for a in allocations} | {i.node for i in instances if i.alive}
+    if job.spec.on_disconnect != "replace":
+        names |= {record.target for record in effects.values() if record.kind == START and record.attempts}
     pool = reader.find(Ref("pool", job.spec.pool))
     siblings = reader.by_label("job", BUNDLE_LABEL, job.spec.bundle, job.project)
     return JobView(
         pool=pool if isinstance(pool, Pool) else None,
         allocations=allocations,
         instances=instances,
-        effects={record.key: record for record in reader.effects(job.uid)},
+        effects=effects,
         nodes={name: state for name in sorted(names) if (state := _node(name, reader)) is not None},
         siblings=tuple(_sibling(other) for other in siblings if isinstance(other, Job) and other.uid != job.uid),
         fleet=reader.fleet(),
@@ -105,6 +112,7 @@ def state_of(node: Node, facts: NodeFacts | None) -> NodeState:
         silent_since=since,
         address=status.address or "",
         zone=status.zone or "",
+        heard_at=0.0 if facts is None else facts.last_heartbeat,
     )
 
 

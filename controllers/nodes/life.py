@@ -26,6 +26,8 @@ class Life:
     given_up: bool = False
     braked: bool = False
     next_look: float | None = None
+    lost_after: float = 0.0
+    """Seconds without a heartbeat after which it is lost."""
 
 
 def look(
@@ -35,6 +37,7 @@ def look(
 
     A node that was silent stays so until its agent is heard again: a server that starts learns nothing new from that.
     It is seen silent for all the time between the two limits, whatever the clock jumps over. `silence`: the others.
+    A pool that became less patient has to wait as long as it promised the node: the fences there go by that.
     """
     if node.spec.provider != "agent" or facts is None:
         return Life("prospective" if node.spec.provider != "agent" else "booting")
@@ -50,9 +53,10 @@ def look(
     if was.phase == "lost" and unheard:
         return Life("lost", since, was.lost_at, given_up=was.given_up or _given_up(node, facts))
     given_up = _given_up(node, facts)
-    due = max(last + limits.lost_seconds, since + limits.lost_seconds - limits.silent_seconds)
+    patience = max(limits.lost_seconds, facts.lost_seconds)
+    due = max(last + patience, since + patience - limits.silent_seconds)
     if now < due and not given_up:
-        return Life("silent", since, next_look=due)
+        return Life("silent", since, next_look=due, lost_after=patience)
     together = Silence(silence.nodes, (*silence.silent, node.name))
     if together.holds(Brake() if pool is None else pool.brake) and not given_up:
         return Life("silent", since, braked=True, next_look=now + BRAKED_SECONDS)
@@ -65,7 +69,7 @@ def quiet(facts: NodeFacts, pool: PoolSpec | None, reader: Reader) -> bool:
     return reader.now >= max(facts.last_heartbeat, reader.server_started_at) + limits.silent_seconds
 
 
-def ready(node: Node, life: Life, silence: Silence, pool: PoolSpec | None) -> Condition:
+def ready(node: Node, life: Life, silence: Silence) -> Condition:
     match life.phase:
         case "running":
             return condition("Ready", True, "Connected", "is connected")
@@ -73,8 +77,8 @@ def ready(node: Node, life: Life, silence: Silence, pool: PoolSpec | None) -> Co
             told = Silence(silence.nodes, (*silence.silent, node.name)).told(node.spec.pool)
             return condition("Ready", None, "Silent", f"is silent, and not declared lost: {told}")
         case "silent":
-            seconds = (Disconnect() if pool is None else pool.disconnect).lost_seconds
-            return condition("Ready", None, "Silent", f"is silent; without a heartbeat for {seconds:g} s it is lost")
+            said = f"is silent; without a heartbeat for {life.lost_after:g} s it is lost"
+            return condition("Ready", None, "Silent", said)
         case "lost" if life.given_up:
             return condition("Ready", False, "Lost", "is lost, and given up")
         case "lost":

@@ -8,11 +8,13 @@ from concurrent.futures import Future
 from types import MappingProxyType
 from typing import Protocol
 
+from controllers.fences import over
 from controllers.providers.agent_commands import Command, start_of, stop_of
 from controllers.runtime.controller import Reader
 from controllers.runtime.driver import Safety
 from resources.effect import Absent, Answer, Applied, Deferred, EffectRecord, Observation, Rejected, Unknown
 from resources.facts import Instance
+from resources.job import Job
 from resources.reference import Ref
 
 START, STOP = "StartJob", "StopJob"
@@ -155,16 +157,14 @@ class AgentDriver:
         self._seconds = seconds
 
     def observe(self, effect: EffectRecord, reader: Reader) -> Observation:
-        """From what the node told; unknown while it is silent, absent once it is lost or gone."""
+        """From what the node told; unknown while it is silent, absent once it is lost or gone and may be given up."""
         found = _instance(effect, reader)
         if effect.kind == START and found is not None and found.state != "starting":
             return Applied(found.id, _about(found))
         if effect.kind == STOP and found is not None and found.state in ENDING:
             return Applied(found.id)
         if not self._connections.connected(effect.target):
-            node = reader.find(Ref("node", effect.target))
-            gone = node is None or node.status.phase in GONE
-            return Absent() if gone else Unknown(f"{effect.target} is silent")
+            return Absent() if _given_up(effect, reader) else Unknown(f"{effect.target} is silent")
         if self._connections.unanswered(effect.target, effect.id):
             return Unknown(f"{effect.target} has not answered yet")
         if effect.kind == STOP and found is None:
@@ -198,6 +198,16 @@ class AgentDriver:
                 return Deferred(f"secretEnv.{name}: secret {secret} has no key {key}", 30.0)
             values[name] = value
         return values
+
+
+def _given_up(effect: EffectRecord, reader: Reader) -> bool:
+    """Whether what a node that is away did with it counts no more: a job may promise that there are never two."""
+    node = reader.find(Ref("node", effect.target))
+    if node is None or node.status.phase != "lost":
+        return node is None or node.status.phase in GONE
+    job = reader.find(effect.owner)
+    waits = effect.kind == START and isinstance(job, Job) and not over(job.spec.on_disconnect, effect)
+    return not waits or node.status.given_up
 
 
 def _instance(effect: EffectRecord, reader: Reader) -> Instance | None:

@@ -39,7 +39,7 @@ def test_an_unknown_verb_gets_the_usage(arguments: list[str]) -> None:
     """Before anything is installed, and every verb is in it."""
     ran = subprocess.run([str(ROOT / "dev"), *arguments], capture_output=True, text=True, check=False)
     told = re.findall(r"^  (\w+)", ran.stderr, re.MULTILINE)
-    every = "bench check crash demo docs golden mutants night rmctl sim test".split()
+    every = "bench check crash defects demo docs golden mutants night rmctl sim test".split()
     assert (ran.returncode, ran.stdout, sorted(told)) == (64, "", every)
 
 

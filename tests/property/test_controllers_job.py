@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from controllers.fences import fenced
+from controllers.jobs import ids
 from controllers.runtime.decision import Decision, Release, Reserve
 from resources.effect import EffectRecord
 from resources.job import JobStatus
@@ -27,6 +29,9 @@ CHANGES: tuple[dict[str, Any], ...] = (
     {"placingStopped": True},
     {"placingStopped": False},
     {"placingStopped": False},
+    {"onDisconnect": "replace"},
+    {"onDisconnect": "stop"},
+    {"onDisconnect": "hold"},
 )
 
 
@@ -183,7 +188,7 @@ class World(Stage):
 
     def _cut(self, name: str) -> None:
         """For a moment, until silent, or until lost; by then a fence has ended what must never live twice."""
-        self.state(name, connected=False)
+        self.state(name, connected=False, heard_at=self.now)
         how_long = self.random.choice(["moment", "silent", "lost", "lost", "given up"])
         self.a_pass()
         if how_long == "moment":
@@ -192,11 +197,16 @@ class World(Stage):
         self.a_pass()
         if how_long == "silent":
             return
-        if self.job.spec.on_disconnect == "stop":
-            self.alive = {instance: node for instance, node in self.alive.items() if node != name}
+        self._fence(name)
         if how_long == "given up":
             self.alive = {instance: node for instance, node in self.alive.items() if node != name}
         self.after(45).state(name, lost=True, given_up=how_long == "given up")
+
+    def _fence(self, name: str) -> None:
+        """What was started under `stop` ends by itself, whatever the rule is now."""
+        for instance in [i for i, node in self.alive.items() if node == name]:
+            if fenced(self.effects[ids.read(instance).start_key]):
+                del self.alive[instance]
 
     def a_node_comes_back(self) -> None:
         """What its agent does not name has ended; what was replaced meanwhile is ended by the agent itself."""
@@ -220,10 +230,9 @@ class World(Stage):
         """The instance that was given up is still there when its node is back."""
         self.goes_well()
         if self.alive:
-            instance, name = self.random.choice(sorted(self.alive.items()))
-            self.state(name, connected=False, silent=True, silent_since=self.now, lost=True)
-            if self.job.spec.on_disconnect == "stop":
-                self.alive.pop(instance)
+            name = self.alive[self.random.choice(sorted(self.alive))]
+            self.state(name, connected=False, silent=True, silent_since=self.now, lost=True, heard_at=self.now)
+            self._fence(name)
             self.goes_well()
             self.an_instance_ends()
             self.a_pass()

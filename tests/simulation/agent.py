@@ -25,6 +25,8 @@ MISSED_HEARTBEATS = 3
 WELCOME_SECONDS = 10.0
 SETTLING_SECONDS = 5.0
 SUPERSEDED_GRACE_SECONDS = 4.0
+STOPS_SECONDS = (0.0, 0.2, 3.0)
+"""How long instances take to end when they are asked to."""
 CAPACITY_MILLI = 4000
 
 
@@ -266,7 +268,7 @@ class SimAgent:
 
     def _stop_as(self, command: Command) -> Answer:
         assert isinstance(command, StopJob)
-        self._stop(command.instance, self.environment.random().choice([0.0, 0.2, 3.0]))
+        self._stop(command.instance, self.environment.random().choice(STOPS_SECONDS))
         return Applied(command.instance)
 
     def _stop(self, instance: str, seconds: float) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import event
 
@@ -17,9 +17,11 @@ from store.held import Held
 from store.schema import prepare
 from store.store import Store
 from store.tx import Tx
+from store.writer import Request
 from tests.simulation.environment import Simulated
 from tests.simulation.scheduler import Scheduler
 
+T = TypeVar("T")
 SHM = Path("/dev/shm")
 WATCHED = """
 CREATE TRIGGER sim_final BEFORE UPDATE ON effects WHEN OLD.state IN ('applied', 'rejected')
@@ -61,6 +63,19 @@ class SimStore(Store):
         self._disk = disk
         self._inside = Publishing(disk.scheduler)
         self._simulated = environment
+
+    def write(self, fn: Callable[[Tx], T]) -> T:
+        self._between()
+        return super().write(fn)
+
+    def write_all(self, functions: Sequence[Callable[[Tx], Any]]) -> list[Request]:
+        self._between()
+        return super().write_all(functions)
+
+    def _between(self) -> None:
+        """A thread may be left standing between its decision and its write."""
+        if self._simulated.random().random() < 0.5:
+            self._disk.scheduler.pause()
 
     @contextmanager
     def read(self) -> Iterator[Tx]:
@@ -129,6 +144,7 @@ class Disk:
             connection.execute(f"PRAGMA max_page_count={pages}")
 
     def close(self) -> None:
+        self.engine.dispose()
         for connection in self._all:
             connection.close()
         if self._path is not None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tests.simulation.server import SimServer
     from tests.simulation.world import World
 
+VAIN_SECONDS = 7.0
+"""Who is to wake a job may be left standing for a few seconds, as threads are."""
 BY_KIND = {controller.kind: controller for controller in CONTROLLERS}
 QUIET = frozenset({"Running", "Completed", "Dormant", "NoFit", "Dropped", "Broken"})
 """Reasons of a job's Ready that may stay for good."""
@@ -32,6 +34,8 @@ Some = Resource[Any, Any]
 class Ending:
     def __init__(self, world: World) -> None:
         self._world = world
+        self._vain: dict[tuple[str, float], float] = {}
+        """Since when jobs, with the instant at which they will look again, have slept though they could move."""
 
     def problems(self) -> list[str]:
         """Why the world is not settled; empty once it is."""
@@ -42,7 +46,7 @@ class Ending:
             return list(self._problems(tx, server))
 
     def look(self) -> None:
-        """In calm weather: the view is the store's, and no job waits for what it could have."""
+        """In calm weather: nodes are watched, and the view is the store's."""
         server = self._world.server
         if server is None or server.manager is None:
             return
@@ -50,13 +54,32 @@ class Ending:
         if crew._at_work or crew._ready:
             return
         with self._world.quiet() as tx:
+            for node in resources.list_all(tx, "node"):
+                if queue_row(tx, node) is None and node.status.phase in ("running", "silent"):
+                    self._world.fail(f"{node.ref} is {node.status.phase}, and nobody will look at it again")
             for problem in self._view(tx, server):
                 self._world.fail(problem)
-            waiting = [job for job in self._world.watcher.jobs.values() if job.status.phase == "pending"]
-            for job in waiting:
+
+    def waiting(self) -> None:
+        """No job sleeps until its next look while there is room for it."""
+        server = self._world.server
+        asleep = [job for job in self._world.watcher.jobs.values() if job.status.phase == "pending"]
+        if server is None or server.manager is None or not asleep:
+            self._vain = {}
+            return
+        seen, now = {}, self._world.scheduler.monotonic
+        with self._world.quiet() as tx:
+            for job in asleep:
                 stored = resources.find(tx, job.ref)
-                if stored is not None and _reason(stored) == "NoFit" and self._could_move(tx, server, stored):
-                    self._world.waiting_in_vain(stored)
+                row: Any = None if stored is None else queue_row(tx, stored)
+                if stored is None or row is None or row.expires_at is not None or row.available_at < tx.now + 3:
+                    continue
+                if _reason(stored) == "NoFit" and _moves(tx, stored, self._decision(tx, server, stored)):
+                    since = seen[job.uid, row.available_at] = self._vain.get((job.uid, row.available_at), now)
+                    if now - since > VAIN_SECONDS:
+                        left = row.available_at - tx.now
+                        self._world.fail(f"{job.ref} sleeps another {left:.0f} s though there is room for it")
+        self._vain = seen
 
     def _problems(self, tx: Tx, server: SimServer) -> Iterator[str]:
         alive = {p.facts.id: p.facts.uid for node in self._world.nodes for p in node.machine.alive()}
@@ -73,8 +96,7 @@ class Ending:
             if resource.ref.kind == "job":
                 mine = [instance for instance, uid in alive.items() if uid == resource.uid]
                 yield from _job(resource, mine)
-            if self._could_move(tx, server, resource):
-                yield f"{resource.ref} would be decided otherwise if it was looked at"
+            yield from self._restless(tx, server, resource)
         uids = {r.uid for r in stored}
         yield from (f"{instance} lives and is nobody's" for instance, uid in alive.items() if uid not in uids)
         yield from (f"{a.id} is claimed for nobody" for a in ledger.list_allocations(tx) if a.uid not in uids)
@@ -127,13 +149,19 @@ class Ending:
         if waiting[0] != waiting[1]:
             yield f"the fleet view has {waiting[0]} waiting, the store {waiting[1]}"
 
-    def _could_move(self, tx: Tx, server: SimServer, resource: Some) -> bool:
-        """Whether a pass over it now would do anything but tell the time."""
+    def _restless(self, tx: Tx, server: SimServer, resource: Some) -> Iterator[str]:
+        """A pass over it now would do nothing but tell the time, and what is to be looked at later will be."""
+        decision = self._decision(tx, server, resource)
+        if _moves(tx, resource, decision):
+            yield f"{resource.ref} would be decided otherwise if it was looked at"
+        elif decision.requeue_after is not None and queue_row(tx, resource) is None:
+            yield f"{resource.ref} is to be looked at in {decision.requeue_after:.0f} s, and will not be"
+
+    def _decision(self, tx: Tx, server: SimServer, resource: Some) -> Decision:
         assert server.manager is not None
         controller = BY_KIND[resource.ref.kind]
         view = controller.observe(resource, SnapshotReader(tx, server.manager.fleet, server.manager.started_at))
-        decision = controller.decide(resource, view, Facts(now=tx.now, seed=1))
-        return _moves(tx, resource, decision)
+        return controller.decide(resource, view, Facts(now=tx.now, seed=1))
 
 
 def _moves(tx: Tx, resource: Some, decision: Decision) -> bool:
@@ -141,6 +169,15 @@ def _moves(tx: Tx, resource: Some, decision: Decision) -> bool:
     acts = new or decision.claims or decision.children or decision.blocks
     then = conditions.find(decision.status.conditions, "Ready")
     return bool(acts) or (then is not None and then.reason != _reason(resource))
+
+
+def queue_row(tx: Tx, resource: Some) -> object | None:
+    rows = queue.list_all(tx)
+    return next((r for r in rows if (r.kind, r.project, r.name) == _key(resource)), None)
+
+
+def _key(resource: Some) -> tuple[str, str, str]:
+    return resource.ref.kind, resource.ref.project, resource.ref.name
 
 
 def _reason(resource: Some) -> str:

@@ -67,6 +67,9 @@ class Profile:
     """Share of bundles with a backup."""
     crashers: float = 0.15
     """Share of jobs that end by themselves."""
+    stalled: tuple[str, ...] = ("pass-", "agents-", "waker", "dispatcher")
+    """Threads that may fall behind by themselves, by how their names begin."""
+    stall_seconds: tuple[float, ...] = (0.5, 3.0, 30.0, 130.0, 150.0)
     file: bool = False
     drift: float = 0.02
 
@@ -110,6 +113,18 @@ PROFILES = {
         ),
         Profile("restarts", Rates(kills=5, stops=3, agent_kills=5, reboots=4), Rates(kills=1, agent_kills=1)),
         Profile("clocks", Rates(jumps=4, cuts=3, kills=1, crashes=2), Rates(jumps=1), crashers=0.05),
+        Profile(
+            "leases",
+            Rates(stalls=0.06, crashes=4),
+            Rates(stalls=0.02, crashes=1),
+            stalled=("pass-", "agents-"),
+            stall_seconds=(121.0, 125.0, 150.0),
+            changes=5,
+            crashers=0.3,
+            copies=0.0,
+            file=True,
+        ),
+        Profile("seesaw", operations={"seesaw": 1.0}, nodes=1, changes=25, pauses=(7.0,), drift=0.1),
         Profile("stalls", Rates(stalls=0.004, kills=1, crashes=2, torn=0.1), Rates(stalls=0.0005)),
         Profile(
             "snapshots",
@@ -130,5 +145,27 @@ PROFILES = {
             pauses=(0.0, 1.0),
         ),
         Profile("full", Rates(full=4, kills=1, cuts=1), Rates(full=1)),
+        Profile(
+            "slow",
+            Rates(slow=0.7, torn=0.1, agent_kills=1),
+            Rates(slow=0.4),
+            operations={"apply": 5.0, "again": 3.0, "restart": 1.0},
+            disconnect=("replace", "stop", "hold"),
+            bundles=2,
+            changes=16,
+            pauses=(0.5, 3.0, 10.0, 30.0),
+            crashers=0.0,
+        ),
+        Profile(
+            "fickle",
+            Rates(cuts=5, crashes=3),
+            Rates(cuts=3),
+            operations={"apply": 6.0, "restart": 1.0, "patience": 1.0},
+            bundles=2,
+            changes=16,
+            pauses=(3.0, 10.0, 30.0),
+            crashers=0.05,
+            copies=0.0,
+        ),
     )
 }

@@ -231,7 +231,7 @@ class Scheduler:
 
 
 class Turn:
-    """A lock between tasks that may wait while they hold it; who waits longest comes next."""
+    """A lock between tasks that may wait while they hold it; it goes from hand to hand in the order of asking."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
@@ -239,13 +239,14 @@ class Turn:
         self._waiting: deque[SimSignal] = deque()
 
     def __enter__(self) -> None:
-        while self._taken:
+        if self._taken:
             signal = self._scheduler.signal()
             self._waiting.append(signal)
             signal.wait()
         self._taken = True
 
     def __exit__(self, *_: object) -> None:
-        self._taken = False
         if self._waiting:
             self._waiting.popleft().set()
+        else:
+            self._taken = False

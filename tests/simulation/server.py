@@ -112,6 +112,8 @@ class SimServer:
         turn = self._turns.setdefault(name, Turn(self.world.scheduler))
         try:
             with turn:
+                if session.up.closed:
+                    return
                 welcome = self.facts.hello(self._sane(hello))
                 if not isinstance(welcome, Welcomed):
                     session.leave_down()

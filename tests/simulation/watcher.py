@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from controllers.providers.agent_commands import Command, StartJob
+from controllers.run_fingerprint import run_fingerprint
+from controllers.runtime.failing import REASON
+from resources import conditions
 from resources.allocation import Allocation
 from resources.job import Job
 from resources.node import Node
@@ -40,6 +43,9 @@ class Watcher:
         self._phases: dict[str, str] = {}
         self._turned_at: dict[str, float] = {}
         self._reserved_at: dict[str, float] = {}
+        self._said: dict[str, frozenset[str]] = {}
+        """By instance: the nodes of which a person said that they are gone for good, when it was decided on."""
+        self._given_up: set[str] = set()
         self._since: dict[tuple[str, str], float] = {}
 
     # from the store
@@ -72,12 +78,14 @@ class Watcher:
         match resource:
             case Job():
                 self.jobs[resource.uid] = resource
+                self._speaks_of_its_spec(resource)
                 made = resource.status.restarts
                 if made.failed + made.lost > self.causes[resource.uid]:
                     text = f"{made.failed} failures and {made.lost} losses, had {self.causes[resource.uid]}"
                     self._world.fail(f"{resource.ref} counts {text}")
             case Node():
                 phase, before = resource.status.phase, self._phases.get(resource.name)
+                (self._given_up.add if resource.status.given_up else self._given_up.discard)(resource.name)
                 if phase == "lost" and before != "lost":
                     self._lost(resource)
                 if phase != before:
@@ -85,6 +93,14 @@ class Watcher:
                 self._phases[resource.name] = phase
             case _:
                 pass
+
+    def _speaks_of_its_spec(self, job: Job) -> None:
+        """Who says that this generation was looked at has looked at it, unless the look failed."""
+        ready = conditions.find(job.status.conditions, "Ready")
+        if job.status.observed_generation != job.generation or job.deleting or ready is None or ready.reason == REASON:
+            return
+        if job.status.run_fingerprint != run_fingerprint(job.spec):
+            self._world.fail(f"{job.ref} says that generation {job.generation} was looked at, and speaks of another")
 
     def _lost(self, node: Node) -> None:
         """Only after its whole time, by this server's count, and not while most of the others are silent as well."""
@@ -109,6 +125,7 @@ class Watcher:
     def _reserved(self, allocation: Allocation) -> None:
         self.allocations[allocation.id] = allocation
         self._reserved_at[allocation.instance] = self._world.scheduler.monotonic
+        self._said[allocation.instance] = frozenset(self._given_up)
         ports = [p for a in self.allocations.values() if a.node == allocation.node for p in a.ports]
         if len(set(ports)) < len(ports):
             self._world.fail(f"a port of {allocation.node} is claimed twice")
@@ -144,14 +161,10 @@ class Watcher:
     def _second(self, agent: SimAgent, command: StartJob, node: SimAgent, other: Process) -> None:
         if other.facts.id == command.instance:
             self._world.fail(f"{command.instance} lives on {node.name} and starts on {agent.name}")
-        job = self.jobs.get(command.job_uid)
-        now = command.spec.on_disconnect if job is None else job.spec.on_disconnect
-        rules = {other.command.spec.on_disconnect, now}
+        rule = command.spec.on_disconnect
         where = f"{other.facts.id} lives on {node.name}, and {command.instance} starts on {agent.name}"
-        if "stop" in rules:
-            self._world.fail(f"a job that is to stop runs twice: {where}")
-        if rules == {"hold"} and node.name not in self._world.client.given_up:
-            self._world.fail(f"a job that is held runs twice: {where}")
+        if node.name not in self._said.get(command.instance, ()) and (rule != "replace" or other.fenced):
+            self._world.fail(f"a job that is to {'stop' if rule == 'replace' else rule} runs twice: {where}")
         decided = self._reserved_at.get(command.instance, 0.0)
         if node.connected_at is not None and node.connected_at < decided - 1 and self._world.calm() > BACK_SECONDS:
             self._world.fail(f"nothing is cut off: {where}")
@@ -167,6 +180,8 @@ class Watcher:
         while True:
             self._world.scheduler.sleep(LOOK_SECONDS)
             self._instances()
+            if self._world.calm() > LOOK_SECONDS:
+                self._world.ending.waiting()
             looks += 1
             if looks % 5 == 0 and self._world.calm() > LATE_SECONDS:
                 self._late()

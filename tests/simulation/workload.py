@@ -9,9 +9,11 @@ from controllers.nodes.life import LOST_ANNOTATION
 from resources.canonical import Document, canonical
 from resources.instants import rfc3339
 from resources.reference import Ref
+from resources.resource import Resource
 from store import resources
 from store.tx import Tx
 from tests.builders import a_job_entry
+from tests.simulation.agent import STOPS_SECONDS
 from tests.simulation.server import LOST
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 PROJECT = "default"
 TEMPLATES = ("encode", "mux")
 ANSWER_SECONDS = 30.0
+PATIENCES = ((15, 60), (12, 45), (8, 30))
+"""After how many seconds a node is silent, and lost."""
 
 
 class Client:
@@ -63,6 +67,26 @@ class Client:
 
     def _delete(self) -> None:
         self._put(self._some(), None)
+
+    def _seesaw(self) -> None:
+        """Two jobs share one room: one is stopped, and about when its room comes free the other one asks for it."""
+        down, up = self._random.sample(("b0", "b1"), 2)
+        for name in (down, up):
+            if name not in self.acknowledged:
+                entry = a_job_entry("j0", requirements={"requiredCapacity": 4}, startMode="manual")
+                self._put(name, {"pool": "local", "jobs": [entry]})
+        self._turn(down, active=False)
+        there_and_back = 2 * self._world.nodes[0].link.up.latency
+        self._world.scheduler.sleep(self._random.choice(STOPS_SECONDS) + there_and_back)
+        self._turn(up, active=True)
+
+    def _turn(self, bundle: str, *, active: bool) -> None:
+        def turn(tx: Tx) -> None:
+            job = resources.find(tx, Ref("job", f"{bundle}.primary.j0", PROJECT))
+            if job is not None:
+                _set_active(tx, job, active=active, now=not active)
+
+        self._write(turn)
 
     def _put(self, name: str, document: Document | None) -> None:
         ref = Ref("bundle", name, PROJECT)
@@ -124,19 +148,19 @@ class Client:
         )
 
     def _stop(self) -> None:
-        self._switch(active=False)
+        self._switch(active=False, now=self._random.random() < 0.5)
 
     def _start(self) -> None:
         self._switch(active=True)
 
-    def _switch(self, *, active: bool) -> None:
+    def _switch(self, *, active: bool, now: bool = False) -> None:
         draw = self._random.random()
 
         def switch(tx: Tx) -> None:
             jobs = [job for job in resources.list_all(tx, "job", PROJECT) if not job.deleting]
             if jobs:
                 job = jobs[int(draw * len(jobs))]
-                resources.replace(tx, job, document={**job.document, "active": active})
+                _set_active(tx, job, active=active, now=now)
 
         self._write(switch)
 
@@ -181,6 +205,18 @@ class Client:
 
             self._write(give_up)
 
+    def _patience(self) -> None:
+        """Another word on when a node is silent, and when it is lost."""
+        ref, limits = Ref("pool", "local"), self._random.choice(PATIENCES)
+
+        def change(tx: Tx) -> None:
+            pool = resources.get(tx, ref)
+            disconnect = {"silentSeconds": limits[0], "lostSeconds": limits[1]}
+            resources.replace(tx, pool, document={**pool.document, "disconnect": disconnect})
+
+        self._world.lost_seconds = min(self._world.lost_seconds, limits[1])
+        self._write(change)
+
     def _template(self, name: str | None = None) -> None:
         ref = Ref("template", name or self._random.choice(TEMPLATES), PROJECT)
         document: Document = {"env": {"LEVEL": str(self._random.randrange(3))}}
@@ -193,3 +229,9 @@ class Client:
                 resources.replace(tx, found, document=document)
 
         self._write(put)
+
+
+def _set_active(tx: Tx, job: Resource[Any, Any], *, active: bool, now: bool) -> None:
+    """As `rmctl start` and `rmctl stop` do; `now` ends what runs."""
+    more = {"restartedAt": rfc3339(tx.now)} if now else {}
+    resources.replace(tx, job, document={**job.document, "active": active, **more})

@@ -6,12 +6,10 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
 
 from controllers.providers.agent_commands import StartJob
 from resources.facts import Instance
 from resources.reference import Ref
-from resources.resource import Resource
 from store import credentials, resources
 from store.tx import Tx
 from tests.builders import a_pool
@@ -57,7 +55,6 @@ class World:
         self._lives = itertools.count(1)
         self._pids = itertools.count(100)
         self._villains = 0
-        self._vain: dict[str, float] = {}
         self._over = False
         self.disk = Disk(self.scheduler, seed, self.fail, file=self.profile.file)
         self.outside = Simulated(self.scheduler, "outside")
@@ -211,12 +208,3 @@ class World:
 
     def refused_for_room(self, agent: SimAgent, command: StartJob) -> None:
         self.counts["refused"] += 1
-
-    def waiting_in_vain(self, job: Resource[Any, Any]) -> None:
-        """Seen twice, so that nobody is blamed for what is under way."""
-        since = self._vain.setdefault(job.uid, self.scheduler.monotonic)
-        late = self.scheduler.monotonic - since
-        if late > 60.0:
-            self._vain[job.uid] = self.scheduler.monotonic
-        elif late >= 10.0:
-            self.fail(f"{job.ref} waits for a place that it could have")

@@ -14,9 +14,10 @@ from api.agent_join import NotAllowed, NotKnown
 from api.agent_wire import Hello, JobFolder
 from controllers.providers.agent_commands import StopJob
 from resources.allocation import Allocation
+from resources.effect import Effect
 from resources.facts import Instance, Inventory, LogTail
 from resources.reference import Ref
-from store import credentials, ledger, nodes, resources
+from store import credentials, effects, ledger, nodes, resources
 from store.notes import Woken
 from store.store import Store, notes_of
 from store.tx import Tx
@@ -324,6 +325,25 @@ def test_a_hello_wakes_the_job_of_what_lives_without_a_claim(store: Store, facts
     wakes.since()
     welcome = facts.hello(a_hello(instances=(an_instance(uid),), report_seq=1))
     assert (welcome.superseded, JOB in wakes.since()) == (("i1",), True)
+
+
+def test_a_returning_node_may_speak_of_what_was_ordered_there_though_its_room_was_given_back(
+    store: Store, facts: AgentFacts
+):
+    """Its job waits for it to end, so it has to be known."""
+    facts.hello(a_hello())
+    uid = a_job(store)
+    order = Effect("StartJob", "start/1/1", "agents", {"instance": "i1"}, target="node-a")
+
+    def give_back(tx: Tx) -> None:
+        effects.record(tx, resources.get(tx, JOB), order)
+        ledger.release(tx, ledger.list_allocations(tx, uid=uid)[0].id)
+
+    store.write(give_back)
+    elsewhere = replace(an_instance(uid), id="i2")
+    welcome = facts.hello(a_hello(instances=(an_instance(uid), elsewhere)))
+    assert welcome == Welcomed(fence_seconds=40.0, superseded=("i1", "i2"))
+    assert stored(store, uid) == [an_instance(uid)]
 
 
 def test_a_hello_is_told_which_of_the_folders_it_keeps_are_of_jobs_that_are_gone(store: Store, facts: AgentFacts):

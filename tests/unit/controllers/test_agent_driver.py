@@ -14,9 +14,10 @@ from controllers.providers.agent_commands import Command, StartJob, StopJob, sta
 from controllers.providers.agents import AgentDriver, Connections
 from resources.effect import Absent, Applied, Deferred, EffectRecord, Rejected, Unknown
 from resources.facts import Instance
-from resources.job import JobSpec
+from resources.job import Job, JobSpec
 from resources.reference import Ref
 from tests.builders import a_job_spec
+from tests.controllers_stage import a_job
 
 SPEC = JobSpec.model_validate(a_job_spec())
 START = EffectRecord(
@@ -66,12 +67,18 @@ class Known:
 
     instance: Instance | None = None
     phase: str | None = "running"
+    job: Job | None = None
+    given_up: bool = False
 
     def instances(self, *, uid: str | None = None, node: str | None = None) -> list[Instance]:
         return [self.instance] if self.instance is not None and self.instance.uid == uid else []
 
-    def find(self, _ref: Ref) -> Any:
-        return None if self.phase is None else SimpleNamespace(status=SimpleNamespace(phase=self.phase))
+    def find(self, ref: Ref) -> Any:
+        if ref.kind == "job":
+            return self.job
+        if self.phase is None:
+            return None
+        return SimpleNamespace(status=SimpleNamespace(phase=self.phase, given_up=self.given_up))
 
 
 def instance(state: Any) -> Instance:
@@ -228,3 +235,21 @@ def test_what_was_sent_on_this_stream_and_not_answered_is_unknown():
 @pytest.mark.parametrize("effect", [START, STOP], ids=["start", "stop"])
 def test_of_a_silent_node_nothing_is_known_until_it_is_lost(effect: EffectRecord, phase: str | None, seen: Any):
     assert AgentDriver(Connections()).observe(effect, Known(phase=phase)) == seen
+
+
+@pytest.mark.parametrize(
+    ("was", "rule", "seen"),
+    [
+        ("replace", "replace", Absent()),
+        ("stop", "stop", Absent()),
+        ("stop", "replace", Absent()),
+        ("replace", "stop", Unknown("node-a is silent")),
+        ("hold", "hold", Unknown("node-a is silent")),
+    ],
+)
+def test_a_start_on_a_lost_node_is_unknown_while_its_job_may_not_have_two(was: str, rule: str, seen: Any):
+    """Without a fence nothing has ended it; only a person's word does, or the node's return."""
+    start = replace(START, request={**START.request, "spec": {"onDisconnect": was}})
+    known = Known(phase="lost", job=a_job(onDisconnect=rule))
+    assert AgentDriver(Connections()).observe(start, known) == seen
+    assert AgentDriver(Connections()).observe(start, replace(known, given_up=True)) == Absent()

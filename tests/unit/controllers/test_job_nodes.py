@@ -174,3 +174,71 @@ def test_deleting_a_held_job_of_a_lost_node_names_the_way_out() -> None:
         "Deleting",
         "is being deleted: stops on node-a, which is lost; rmctl node lost node-a gives it up",
     )
+
+
+def under_stop(on: Stage) -> Stage:
+    """What runs was started under `replace`, and the rule is another now."""
+    return on.spec(onDisconnect="stop")
+
+
+def test_an_instance_without_a_fence_is_not_replaced_once_the_rule_is_stop() -> None:
+    on = lost(under_stop(stage().up()))
+    decision = on.settle()
+    assert (decision.claims, on.job.status.attempt) == ((), 1)
+    assert on.said() == (
+        "Unknown",
+        "NodeSilent",
+        (
+            "runs on node-a, which is lost; it was started before onDisconnect became stop, and nothing ends it there: "
+            "held there until the node is back or rmctl node lost node-a gives it up"
+        ),
+    )
+    on.state("node-a", given_up=True).run()
+    assert (on.job.status.node, on.job.status.restarts.lost) == ("node-b", 1)
+
+
+def test_another_run_waits_for_an_older_one_without_a_fence() -> None:
+    on = lost(under_stop(stage().up()).spec(command=["other"]))
+    on.settle()
+    assert on.said() == (
+        "Unknown",
+        "NodeSilent",
+        (
+            "is to stop on node-a, which is lost; it was started before onDisconnect became stop, and nothing ends it "
+            "there: rmctl node lost node-a gives it up"
+        ),
+    )
+    on.state("node-a", given_up=True)
+    assert [e.key for e in on.run().effects] == ["start/3/1"]
+
+
+def test_a_fence_that_was_given_at_the_start_counts_whatever_the_rule_is_now() -> None:
+    on = lost(stage(onDisconnect="stop").up().spec(onDisconnect="replace"))
+    on.run()
+    assert (on.job.status.node, on.job.status.attempt) == ("node-b", 2)
+
+
+@pytest.mark.parametrize("rule", ["stop", "hold"])
+def test_an_instance_given_up_under_replace_is_waited_for_once_the_rule_is_another(rule: str) -> None:
+    on = lost(stage("node-a", "node-b", "node-c").up())
+    on.run()
+    begun(on).spec(onDisconnect=rule).ended()
+    decision = on.after(5).run()
+    assert (decision.effects, on.job.status.phase, decision.requeue_after) == ((), "stopping", 30)
+    assert on.said() is not None
+    on.state("node-a", silent=False, lost=False, connected=True)
+    assert [e.key for e in on.run().effects] == ["stop/1/1"]
+    on.told("exited", "u-1.1.1", signal=15)
+    assert [e.key for e in on.run().effects] == ["start/1/3"]
+
+
+def test_a_start_that_may_have_happened_unseen_is_waited_for_under_stop() -> None:
+    on = stage("node-a", "node-b", "node-c")
+    on.run()
+    on.answer("start/1/1", "indeterminate")
+    lost(on).after(60).run()
+    on.answer("start/1/1", "rejected", code="cancelled")
+    begun(on).spec(onDisconnect="stop").ended()
+    assert (on.after(5).run().effects, on.job.status.phase) == ((), "stopping")
+    on.state("node-a", silent=False, lost=False, connected=True, heard_at=on.now)
+    assert [e.key for e in on.after(30).run().effects] == ["start/1/3"]

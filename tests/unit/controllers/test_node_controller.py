@@ -155,6 +155,17 @@ def test_pools_set_their_own_limits() -> None:
     assert on.node.status.phase == "lost"
 
 
+def test_a_pool_that_became_less_patient_waits_for_a_node_as_long_as_it_promised() -> None:
+    """The fences there were told so, and nobody can tell them better while the node is away."""
+    on = Stage(facts=replace(facts(), lost_seconds=60), pool={"disconnect": {"silentSeconds": 2, "lostSeconds": 25}})
+    on.run()
+    on.at(2)
+    assert on.at(59).requeue_after == 1
+    assert on.said("Ready") == ("Unknown", "Silent", "is silent; without a heartbeat for 60 s it is lost")
+    on.at(60)
+    assert on.node.status.phase == "lost"
+
+
 def test_a_node_is_seen_silent_for_a_while_before_it_is_lost_whatever_the_clock_does() -> None:
     """A jump of the clock makes every node look old at once; the agents get the time to speak."""
     on = Stage()
