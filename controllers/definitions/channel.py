@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from resources.canonical import Document, canonical
 
 MAX_LINE = 8 * 1024 * 1024
 CHUNK = 65536
+STARS = b"***"
+LEAST_SECRET = 6
+"""Characters."""
+
+
+def mask(secrets: Iterable[str]) -> Callable[[bytes], bytes]:
+    """Puts stars where a secret stands. One that is as short as a word would blank out words, and is left."""
+    known = sorted((one.encode() for one in secrets if len(one) >= LEAST_SECRET), key=len, reverse=True)
+
+    def masked(text: bytes) -> bytes:
+        for one in known:
+            text = text.replace(one, STARS)
+        return text
+
+    return masked
 
 
 class Broken(Exception):
@@ -19,8 +35,10 @@ class Broken(Exception):
 class Channel:
     """Blocking; whoever waits says for how long."""
 
-    def __init__(self, end: socket.socket) -> None:
+    def __init__(self, end: socket.socket, *, secrets: Iterable[str] = ()) -> None:
+        """`secrets` are masked in whatever the other side says."""
         self._socket = end
+        self._mask = mask(json.dumps(one, ensure_ascii=False)[1:-1] for one in secrets)
         self._read = bytearray()
 
     def send(self, message: Document) -> None:
@@ -48,7 +66,7 @@ class Channel:
             self._read += some
         line = bytes(self._read[:end])
         del self._read[: end + 1]
-        return _message(line)
+        return _message(self._mask(line))
 
     def close(self) -> None:
         self._socket.close()

@@ -18,7 +18,7 @@ import psutil
 import structlog
 
 import resources
-from controllers.definitions.channel import Broken, Channel
+from controllers.definitions.channel import Broken, Channel, mask
 from resources.canonical import Document
 
 log = structlog.get_logger("rmctl.runner")
@@ -61,7 +61,9 @@ class Process:
                 env=_environment(os.environ, limits.pass_on),
                 start_new_session=True,
             )
-        self.channel = Channel(mine)
+        secrets = [os.environ[name] for name in limits.pass_on if name in os.environ]
+        self._mask = mask(secrets)
+        self.channel = Channel(mine, secrets=secrets)
         self._note = None if notes is None else notes / str(self.pid)
         self._tail = bytearray()
         self._draining = threading.Thread(target=self._drain, name=f"runner-{self.pid}-output", daemon=True)
@@ -83,7 +85,7 @@ class Process:
     @property
     def tail(self) -> str:
         """The last of what it printed."""
-        return self._tail.decode(errors="replace")
+        return self._mask(bytes(self._tail)).decode(errors="replace")
 
     def load(self) -> Document:
         """What it says once the file is loaded: `loaded` with its deadline, or `unusable`."""

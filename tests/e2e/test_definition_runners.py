@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from controllers.definitions.processes import Limits, reap
+from store import queue, resources
 from tests.definition_house import HEAD, House, a_house
 
 
@@ -280,11 +281,47 @@ def test_a_server_that_stops_gives_the_claim_back_and_counts_nothing(house: Hous
     house.host.passes.stop(timeout=120)
     assert (house.errors(ref), house.events(ref)) == (0, [])
     with house.store.read() as tx:
-        from store import queue
-
         (row,) = queue.list_all(tx)
     assert row.expires_at is None
     assert row.available_at <= house.environment.now()
+
+
+@pytest.mark.req("T57", "S19")
+def test_what_a_definition_was_trusted_with_stands_nowhere_though_it_tells_everything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = 'sentinel-"quoted"-credential'
+    monkeypatch.setenv("THE_TOKEN", secret)
+    monkeypatch.setenv("SHORT", "ef")
+    body = """
+    token = os.environ["THE_TOKEN"]
+    print(token, flush=True)
+    ctx.event("Leaked", f"the token is {token}")
+    ctx.effects.ensure(key="k", kind="make", request={"as": token}, observe=lambda: None, apply=lambda: token)
+    if resource.metadata.generation == 2:
+        raise ValueError(token)
+    if resource.metadata.generation == 3:
+        os._exit(1)
+    return ctx.settled({"size": 1}, conditions=[condition_true("Ready", "Fine", f"efficient {token}")])
+    """
+    limits = Limits(load_seconds=60, grace_seconds=0.5, pass_on=("THE_TOKEN", "SHORT"))
+    with a_house(tmp_path, limits=limits) as house:
+        house.put("leaky", body)
+        ref = house.create("leaky", "l")
+        house.run(most=5)
+        told = house.get(ref).status.conditions[0].message
+        assert told == "efficient ***"
+        for generation in (2, 3):
+            house.store.write(
+                lambda tx, size=generation: resources.replace(tx, resources.get(tx, ref), document={"size": size})
+            )
+            while house.run() == 0:
+                pass
+        assert any("ValueError: ***" in one for one in house.events(ref))
+        assert any("the runner exited with 1: ***" in one for one in house.events(ref))
+    files = [path for path in (tmp_path / "data").rglob("*") if path.is_file()]
+    assert files
+    assert not [path for path in files if b"sentinel" in path.read_bytes()]
 
 
 @pytest.mark.req("CM6")

@@ -79,8 +79,8 @@ def test_a_signed_delivery_wakes_its_key_and_a_second_one_of_its_kind_does_not(
     assert [post(served, name, body, headers).status_code for _ in range(3)] == [202] * 3
     assert (wakes(served), generation(served)) == (1, before)
     with served.store.read() as tx:
-        (event,) = events.list_for(tx, Ref("webhook", name, "default"))
-    assert (event.type, event.count) == ("WebhookReceived", 1)
+        found = events.list_for(tx, Ref("webhook", name, "default"))
+    assert [(one.type, one.count) for one in found if one.type == "WebhookReceived"] == [("WebhookReceived", 1)]
 
 
 def generation(served: Served) -> int:
