@@ -94,7 +94,7 @@ def test_a_resource_of_a_kind_in_one_file_lives_and_goes(fleet: Fleet) -> None:
     assert f"{out} says so" in fleet.rmctl("get", "notes").out
     described = fleet.rmctl("describe", "note/hi").out
     assert "write-file  applied" in described
-    assert "EffectApplied" in described
+    assert "Finalizers  example/file" in described
     patched = fleet.rmctl("patch", "note", "hi", "--patch", '{"spec": {"text": "four"}}')
     assert patched.code == 0, patched.err
     assert fleet.rmctl("wait", "note/hi", "--for=Ready", "--timeout", "300s").code == 0
