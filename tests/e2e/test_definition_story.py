@@ -206,3 +206,23 @@ def test_a_key_with_control_characters_is_refused(fleet: Fleet) -> None:
     refused = fleet.rmctl("apply", "-f", "-", stdin=json.dumps(document))
     assert refused.code == 2
     assert "metadata.key: control characters are not allowed" in refused.err
+
+
+@pytest.mark.req("CL1", "CL2", "CL3", "CL4", "CL5")
+def test_a_kind_of_ones_own_is_listed_and_told_of_like_any_other(fleet: Fleet) -> None:
+    put(fleet, "site")
+    serve(fleet)
+    empty = fleet.rmctl("get", "notes")
+    assert (empty.code, empty.out, empty.err) == (0, "", "no notes in project default\n")
+    fleet.rmctl("apply", "-f", "-", "--wait", "--timeout", "300s", stdin=a_note(fleet))
+    heads, row = fleet.rmctl("get", "notes").out.splitlines()
+    assert heads.split() == ["NAME", "READY", "REASON", "AGE", "WHERE", "DETAIL"]
+    assert row.split()[:3] == ["note/hi", "True", "Written"]
+    told = fleet.rmctl("describe", "note/hi").out
+    assert [one for one in ("Generation", "Conditions", "Effects", "Finalizers", "Events") if one not in told] == []
+    for words in (("get", "notes", "--nope"), ("describe",), ("get", "notes", "-o", "nope"), ("runs", "--nope")):
+        refused = fleet.rmctl(*words)
+        assert (refused.code, refused.out, refused.err.startswith("rmctl: error: ")) == (2, "", True)
+    for verb in ("get", "runs", "init", "dev"):
+        helped = fleet.rmctl(verb, "--help")
+        assert (helped.code, f"rmctl {verb}" in helped.out, helped.err) == (0, True, "")
