@@ -60,6 +60,12 @@ def wire_of(key: str) -> str:
     return f"x-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
 
 
+def people(job: str) -> str:
+    """A job's wire name as people call it: `ch-1/primary/encode`."""
+    key = job_key(job)
+    return job if key is None else key.people
+
+
 def shown(kind: str, name: str) -> str:
     """`kind/name` as people read it and paste it into the next command."""
     key = job_key(name) if kind == "job" else None
