@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from dataclasses import replace as with_
 from typing import Any
@@ -185,22 +185,12 @@ def list_all(tx: Tx, limit: int = 1000) -> tuple[EffectRecord, ...]:
     return tuple(map(record_of, tx.execute(_all.limit(limit))))
 
 
-def claim_one(tx: Tx, record: EffectRecord, *, token: Callable[[], str], lease: float) -> EffectClaim:
-    """Take this open effect, which is one more attempt; whoever holds the claim of its owner may take it over."""
-    row = tx.execute(_one, {"u": record.uid, "k": record.key}).first()
-    return _taken(tx, [row], token, lease)[0]
-
-
 def claim(
     tx: Tx, provider: str, *, limit: int, token: Callable[[], str], lease: float = LEASE_SECONDS
 ) -> tuple[EffectClaim, ...]:
     """Take due effects of a provider, oldest first; each claim is one more attempt."""
-    return _taken(tx, tx.execute(_due, {"p": provider, "now": tx.now, "limit": limit}).all(), token, lease)
-
-
-def _taken(tx: Tx, found: Sequence[Any], token: Callable[[], str], lease: float) -> tuple[EffectClaim, ...]:
     claims, rows = [], []
-    for row in found:
+    for row in tx.execute(_due, {"p": provider, "now": tx.now, "limit": limit}).all():
         raw = token()
         rows.append(
             {

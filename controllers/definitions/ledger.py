@@ -14,6 +14,7 @@ from resources.frozen import spelled
 from resources.resource import Resource
 from resources.workflow_run import Request, RunRecord
 from store import effects, events, holds, queue, workflow_runs
+from store.effect_takeover import claim_one
 from store.effects import EffectClaim
 from store.environment import Environment
 from store.errors import EffectMismatch
@@ -93,7 +94,7 @@ class PassLedger:
             return {"next": "mismatch", "reason": str(mismatch)}
         if record.final:
             return _done(record)
-        claim = effects.claim_one(tx, record, token=self._environment.token, lease=self._lease)
+        claim = claim_one(tx, record, token=self._environment.token, lease=self._lease)
         self._open[effect.key] = claim
         return {"next": "apply" if claim.record.attempts == 1 else "observe"}
 
