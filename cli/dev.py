@@ -8,6 +8,7 @@ import typer
 
 from cli import paths
 from cli.errors import FOUND_DIFFERENCES, UsageProblem
+from cli.forge import forge
 from cli.output import emit_json, emit_yaml
 from cli.running import SETTINGS
 from cli.session import Session
@@ -16,6 +17,7 @@ from cli.terminal import out, safe, say
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, context_settings=SETTINGS)
 app.callback()(lambda: None)
+app.command("forge")(forge)
 
 DECISIONS = ("PlacementDecision", "PlacementFailed")
 

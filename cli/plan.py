@@ -118,7 +118,7 @@ def _offline(manifests: Sequence[Manifest]) -> list[Item]:
 
 def _print(items: Sequence[Item]) -> None:
     for item in items:
-        name = shown(str(item.get("kind")), str(item.get("name")))
+        name = shown(str(item.get("kind")), str(item.get("key") or item.get("name")))
         out(safe(f"{name} {WORDS.get(str(item.get('outcome')), 'is valid')}"))
         if item.get("restarts"):
             out(safe(f"restarts: {', '.join(map(str, item['restarts']))}"))

@@ -39,10 +39,17 @@ def server(
         list[str] | None, typer.Option(metavar="ADDRESS", help="listen for agents here too; repeatable")
     ] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="settings, TOML")] = None,
+    dev: Annotated[
+        list[str] | None, typer.Option(metavar="KIND", help="start none: run the passes of this kind of yours here")
+    ] = None,
 ) -> int:
     """Run the server until SIGTERM. The sockets DIR/rmctl.sock and DIR/agents.sock are always there."""
     if context.invoked_subcommand is not None:
         return 0
+    if dev:
+        from cli.workbench import work
+
+        return work(context.obj, dev)
     if store is not None:
         raise UsageProblem(f'--store "{store}": this version keeps everything in the data folder')
     run = import_module("cli.server").run

@@ -10,7 +10,9 @@ from controllers.node import NodeController
 from controllers.pool import PoolController
 from controllers.reservation import ReservationController
 from controllers.runtime.controller import Controller
+from controllers.schedule import ScheduleController
 from controllers.template import TemplateController
+from controllers.webhook import WebhookController
 
 CONTROLLERS: tuple[Controller[Any, Any], ...] = (
     PoolController(),
@@ -19,4 +21,6 @@ CONTROLLERS: tuple[Controller[Any, Any], ...] = (
     BundleController(),
     JobController(),
     ReservationController(),
+    ScheduleController(),
+    WebhookController(),
 )

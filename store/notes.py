@@ -98,3 +98,17 @@ class Answered:
     kind: str
     state: str
     code: str
+
+
+@dataclass(frozen=True)
+class RunDue:
+    """A child run is to be started, or gone on with."""
+
+    run_id: str
+
+
+@dataclass(frozen=True)
+class RunOver:
+    """A child run is cancelled: nobody needs to be at it."""
+
+    run_id: str

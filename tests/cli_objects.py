@@ -181,4 +181,6 @@ def the_demo() -> dict[str, list[Object]]:
         ],
         "templates": [],
         "reservations": [],
+        "schedules": [],
+        "webhooks": [],
     }

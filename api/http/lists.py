@@ -11,6 +11,7 @@ from api.http.queries import MAX_LIMIT, Listing, token_after
 from api.http.showing import beaten
 from resources.canonical import Document
 from resources.kind import Kind
+from resources.names import wire_of
 from resources.reference import Ref
 from resources.resource import Resource
 from resources.selectors import Selector
@@ -82,7 +83,7 @@ def candidates(tx: Tx, kind: Kind, project: str | None, listing: Listing) -> tup
     """All of a kind, or fewer where an index answers a name or a label of the selectors."""
     named = next((e for e in listing.fields.expressions if e.key in NAMES and e.exact), None)
     if named is not None and (project is not None or not kind.namespaced):
-        found = resources.find(tx, Ref(kind.name, str(named.values[0]), project or ""))
+        found = resources.find(tx, Ref(kind.name, wire_of(str(named.values[0])), project or ""))
         return () if found is None else (found,)
     exact = next((e for e in listing.labels.expressions if e.exact), None)
     if exact is None:
@@ -101,7 +102,7 @@ def documents(tx: Tx, kind: Kind, found: list[Stored]) -> tuple[Document, ...]:
 
 def selected(resource: Stored, labels: Selector, fields: Selector) -> bool:
     return labels.matches(resource.labels) and fields.matches(
-        {"metadata.name": resource.name, "metadata.namespace": resource.project, "metadata.key": resource.name}
+        {"metadata.name": resource.name, "metadata.namespace": resource.project, "metadata.key": resource.key}
     )
 
 
@@ -109,8 +110,9 @@ def selected_document(document: Document, labels: Selector, fields: Selector) ->
     """The same question about an object in wire form."""
     metadata = document.get("metadata") or {}
     name = metadata.get("name", "")
+    key, project = metadata.get("key", name), metadata.get("namespace", "")
     return labels.matches(metadata.get("labels") or {}) and fields.matches(
-        {"metadata.name": name, "metadata.namespace": metadata.get("namespace", ""), "metadata.key": name}
+        {"metadata.name": name, "metadata.namespace": project, "metadata.key": key}
     )
 
 

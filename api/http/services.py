@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from controllers.providers.agent_commands import ExecJob
@@ -172,5 +173,7 @@ class Services:
     """Instances that nodes told of and nobody knows, while effects are held."""
     secrets: SecretFiles | None = None
     """Where the values of secrets are kept; None where this server keeps none."""
+    lend: Callable[[str, Path], None] | None = None
+    """Lets passes of a kind run behind a socket of this machine."""
     execute: Executor | None = None
     """Runs one command beside a job; blocks until it has ended."""

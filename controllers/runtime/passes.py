@@ -278,4 +278,4 @@ def _waits(resource: Resource[Any, Any], decision: Decision) -> dict[str, Any]:
 
 
 def _soonest(notes: Sequence[object]) -> float | None:
-    return min((note.at for note in notes_of(notes, Woken)), default=None)
+    return min((n.at for n in notes_of(notes, Woken) if queue.lane_of(n.ref) == queue.HERE), default=None)
