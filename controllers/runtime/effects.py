@@ -183,8 +183,11 @@ class EffectWorkers:
             raise ObserveFailed(f"{type(error).__name__}: {error}") from error
 
     def _deleting(self, effect: EffectRecord) -> bool:
-        with self._store.read() as tx:
-            owner = resources.by_uid(tx, effect.uid)
+        try:
+            with self._store.read() as tx:
+                owner = resources.by_uid(tx, effect.uid)
+        except Exception as error:  # whether it is still wanted cannot be told: it is left alone, and asked again
+            raise ObserveFailed(f"{type(error).__name__}: {error}") from error
         return owner is None or owner.deleting
 
     def _receipt(self, tx: Tx, *, claim: EffectClaim, answer: Answer, recovered: bool) -> None:
@@ -208,7 +211,7 @@ class EffectWorkers:
 
 
 class ObserveFailed(Exception):
-    """The driver could not say what is; the record stays unchanged."""
+    """Nobody could say what is; the record stays unchanged."""
 
 
 def _event(effect: EffectRecord, *, recovered: bool) -> Event | None:
