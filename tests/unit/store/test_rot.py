@@ -13,7 +13,7 @@ import pytest
 
 from cli.diagnoses import database
 from resources.reference import Ref
-from store import backups, diagnosis, offline_check, resources, restoring
+from store import backups, changes, diagnosis, offline_check, resources, restoring
 from store.errors import Refused
 from store.store import Store
 from tests.builders import POOL, a_bundle, a_pool
@@ -91,3 +91,26 @@ def test_a_database_without_its_log_is_not_taken_for_a_backup(tmp_path: Path) ->
     with pytest.raises(Refused, match="what was written last"):
         restoring.restore(copy / "state.db", tmp_path / "new", by="me", now=1.0)
     assert not (tmp_path / "new").exists()
+
+
+def test_a_backup_that_is_restored_twice_gives_out_no_revision_twice(tmp_path: Path) -> None:
+    """Else a watch of the first one would go on in the second, over writes that never happened there."""
+    store = Store.open(tmp_path / "live", Clocked())
+    fill(store)
+    backups.make(store.engine, tmp_path / "copy.db")
+    store.close()
+
+    def heads(now: float) -> tuple[int, int]:
+        restoring.restore(tmp_path / "copy.db", tmp_path / "live", by="me", now=now, replace=True)
+        restored = Store.open(tmp_path / "live", Clocked(now))
+        try:
+            with restored.read() as tx:
+                before = changes.head(tx)
+            restored.write(lambda tx: resources.create(tx, Ref("pool", "more"), a_pool()))
+            with restored.read() as tx:
+                return before, changes.head(tx)
+        finally:
+            restored.close()
+
+    first, second = heads(1_800_000_000.0), heads(1_800_000_060.0)
+    assert first[0] < first[1] < second[0]
