@@ -28,6 +28,7 @@ OPEN = or_(table.c.state == "pending", table.c.state == "indeterminate")
 UNWANTED = "no longer wanted"
 UNSURE_SECONDS = 5.0
 """How long an indeterminate effect waits before it is observed again."""
+UNREADABLE_SECONDS = 60.0
 
 _insert = prepared(insert(table).on_conflict_do_nothing())
 _one = prepared(select(table).where(table.c.uid == bindparam("u"), table.c.key == bindparam("k")))
@@ -66,7 +67,7 @@ _mine = prepared(
     )
     .returning(table)
 )
-_unwant = prepared(
+_change = prepared(
     update(table).where(
         table.c.uid == bindparam("b_uid"),
         table.c.key == bindparam("b_key"),
@@ -157,9 +158,17 @@ def list_all(tx: Tx, limit: int = 1000) -> tuple[EffectRecord, ...]:
 def claim(
     tx: Tx, provider: str, *, limit: int, token: Callable[[], str], lease: float = LEASE_SECONDS
 ) -> tuple[EffectClaim, ...]:
-    """Take due effects of a provider, oldest first; each claim is one more attempt."""
+    """Take due effects of a provider, oldest first; each claim is one more attempt.
+
+    A row that cannot be read stays as it is, and stands in the way of no other.
+    """
     claims, rows = [], []
     for row in tx.execute(_due, {"p": provider, "now": tx.now, "limit": limit}).all():
+        try:
+            found = record_of(row)
+        except ValueError:
+            tx.write(_change, {"b_uid": row.uid, "b_key": row.key, "available_at": tx.now + UNREADABLE_SECONDS})
+            continue
         raw = token()
         rows.append(
             {
@@ -173,7 +182,7 @@ def claim(
                 "started_at": tx.now,
             }
         )
-        taken = with_(record_of(row), attempts=row.attempts + 1, started_at=tx.now)
+        taken = with_(found, attempts=row.attempts + 1, started_at=tx.now)
         claims.append(EffectClaim(taken, raw, row.lease_generation + 1))
     if rows:
         tx.write(_claim, rows)
@@ -217,7 +226,7 @@ def unwant(tx: Tx, uid: str, key: str) -> None:
         values: dict[str, Any] = {"cancelled": 1, "available_at": tx.now}
     else:
         values = {"cancelled": 1, "state": "rejected", "code": "cancelled", "error": UNWANTED, "completed_at": tx.now}
-    tx.write(_unwant, {"b_uid": uid, "b_key": key, **values})
+    tx.write(_change, {"b_uid": uid, "b_key": key, **values})
     tx.note(EffectDue(found.provider, tx.now))
 
 

@@ -169,6 +169,8 @@ class EffectWorkers:
                 return seen, isinstance(seen, Applied)
         if unwanted:
             return Rejected(effects.UNWANTED, code="cancelled"), False
+        if not effect.whole:
+            return Rejected("its record does not match its fingerprint; nothing was called", code="DAMAGED"), False
         try:
             return self._driver.apply(effect), False
         except Exception as error:  # a driver that raises says nothing about what happened

@@ -21,6 +21,7 @@ from resources.pool import PoolStatus
 from resources.reference import Ref
 from store import effects, queue, resources
 from store.store import Store
+from store.tables import effects as effect_table
 from store.tables import resources as table
 from tests.builders import POOL, a_pool
 from tests.clocked import Clocked
@@ -140,3 +141,33 @@ def test_an_effect_whose_owner_cannot_be_read_is_left_alone_until_it_can(house: 
     spoil(-1)
     house.clock.time += 60.0
     assert attempt() == ("applied", ["observe", "apply"])
+
+
+@pytest.mark.parametrize("request_", ['{"x":2}', "{}"])
+def test_an_effect_that_asks_for_something_else_than_it_was_recorded_with_is_never_applied(
+    house: Any, request_: str
+) -> None:
+    driver = Driver()
+    workers = EffectWorkers(house.store, house.fleet, house.clock, driver, started_at=1000.0)
+    made = house.store.write(lambda tx: resources.create(tx, POOL, a_pool()))
+    house.store.write(lambda tx: effects.record(tx, made, START))
+    house.store.write(lambda tx: tx.write(effect_table.update().values(request=request_)))
+    (held,) = house.store.write(lambda tx: effects.claim(tx, "agents", limit=1, token=house.clock.token))
+    workers.run(held)
+    with house.store.read() as tx:
+        found = effects.find(tx, made.uid, START.key)
+    assert (driver.calls, found.state, found.code) == ([], "rejected", "DAMAGED")
+
+
+def test_an_effect_that_cannot_be_read_stands_in_nobodys_way(house: Any) -> None:
+    made = house.store.write(lambda tx: resources.create(tx, POOL, a_pool()))
+    house.store.write(lambda tx: effects.record(tx, made, START))
+    house.store.write(lambda tx: tx.write(effect_table.update().values(request="{")))
+    other = Effect("StartJob", "start/1/2", "agents", {"x": 1}, target="n")
+    house.store.write(lambda tx: effects.record(tx, made, other))
+
+    def taken() -> list[str]:
+        take = lambda tx: effects.claim(tx, "agents", limit=1, token=house.clock.token)
+        return [held.record.key for held in house.store.write(take)]
+
+    assert [*taken(), *taken()] == ["start/1/2"]
