@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import update
+from sqlalchemy import ColumnElement, Table, or_, update
 
 from store.effects import OPEN
 from store.tables import effects, queue
@@ -16,12 +16,16 @@ def hurry(tx: Tx) -> int:
     """
     keys = tx.write(
         update(queue)
-        .where(queue.c.token_hash.is_(None), queue.c.last_run_at > tx.now)
+        .where(_free(queue, tx.now), queue.c.last_run_at > tx.now)
         .values(available_at=tx.now, last_run_at=tx.now)
     )
     open_ones = tx.write(
         update(effects)
-        .where(effects.c.token_hash.is_(None), effects.c.started_at > tx.now, effects.c.available_at > tx.now, OPEN)
+        .where(_free(effects, tx.now), effects.c.started_at > tx.now, effects.c.available_at > tx.now, OPEN)
         .values(available_at=tx.now)
     )
     return int(keys.rowcount + open_ones.rowcount)
+
+
+def _free(table: Table, now: float) -> ColumnElement[bool]:
+    return or_(table.c.token_hash.is_(None), table.c.expires_at <= now)

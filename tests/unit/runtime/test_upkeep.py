@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
+from controllers.runtime.manager import Manager
 from controllers.runtime.upkeep import DAY_SECONDS, Retention, Upkeep
 from resources.effect import Applied, Deferred, Effect
 from resources.event import CHRONICLE, Event
@@ -173,6 +174,18 @@ def test_a_clock_that_was_set_back_puts_nothing_off(kept: Kept) -> None:
     kept.upkeep.look()
     assert [claim.ref for claim in kept.store.write(take_key)] == [POOL, OTHER]
     assert [one.record.key for one in kept.store.write(take_effect)] == ["start/1/1"]
+
+
+def test_a_claim_of_a_dead_server_runs_out_though_its_clock_was_ahead(kept: Kept) -> None:
+    """The next server, by a clock that was set right, neither waits for its instants nor for its leases."""
+    take = partial(queue.claim, limit=9, token=kept.clock.token, backoff=lambda _errors: 1.0)
+    kept.store.write(take)
+    kept.clock.time -= 900.0
+    manager = Manager(kept.store, kept.clock, {}, [])
+    manager.start()
+    manager.stop()
+    with kept.store.read() as tx:
+        assert [row for row in queue.list_all(tx) if row.available_at > kept.clock.time + 1.0] == []
 
 
 def test_a_clock_that_goes_its_way_hurries_nothing(kept: Kept) -> None:
