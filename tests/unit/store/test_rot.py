@@ -77,6 +77,14 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     assert ran.stderr.splitlines()[-1] == f"rmctl: error: {tmp_path}/file: file exists"
 
 
+def test_a_database_that_takes_nothing_is_named(tmp_path: Path) -> None:
+    Store.open(tmp_path, Clocked()).close()
+    limited = ["prlimit", f"--fsize={40 * 1024}", sys.executable, "-m", "rmctl", "server", "--data", str(tmp_path)]
+    ran = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert ran.returncode == 5
+    assert ran.stderr.splitlines()[-1] == f"rmctl: error: {tmp_path}/state.db: disk I/O error"
+
+
 def test_a_database_without_its_log_is_not_taken_for_a_backup(tmp_path: Path) -> None:
     """What a killed server wrote last stands in the log alone: restored without it, it would be lost unseen."""
     live, copy = tmp_path / "live", tmp_path / "copy"
