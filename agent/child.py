@@ -12,6 +12,7 @@ import signal
 import time
 from typing import Any
 
+from agent import groups
 from agent.files import replace_json
 from agent.processes import boottime, marker, members, signal_each, start_time
 
@@ -69,6 +70,8 @@ class Child:
                 signal.signal(number, signal.SIG_DFL)
             os.umask(self._order["umask"])
             os.fchdir(self._order["cwd"])
+            if self._order["group"]:
+                groups.enter(self._order["group"])
             os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
             os.dup2(self._output_end, 1)
             os.dup2(self._output_end, 2)

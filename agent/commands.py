@@ -20,6 +20,7 @@ from agent.tails import Tails
 from api.proto import agent_pb2 as wire
 
 log = structlog.get_logger()
+STARTS = ("start", "start_prepared")
 
 
 class Commands:
@@ -65,13 +66,13 @@ class Commands:
         if known is not None and known.result is not None:
             return known.result
         kind = command.WhichOneof("action") or ""
-        if known is None and kind == "start" and self._journal.was_stopped(_subject(command)):
+        if known is None and kind in STARTS and self._journal.was_stopped(_subject(command)):
             return Rejected(CANCELLED, "a stop of this instance came first")
         try:
             if known is None:
                 subject = _subject(command)
                 await to_thread.run_sync(self._journal.take, command.effect_id, kind, command.fingerprint, subject)
-            if kind == "start" and not standing():
+            if kind in STARTS and not standing():
                 return Deferred("the stream that it came by has ended", RETRY_SECONDS)
             outcome = await self._do(command)
             if not isinstance(outcome, Deferred):
@@ -85,6 +86,8 @@ class Commands:
         match command.WhichOneof("action"):
             case "start":
                 return await self._start(command.start)
+            case "start_prepared":
+                return await self._supervisor.start_prepared(command.start_prepared.instance_id)
             case "stop":
                 grace = command.stop.grace_seconds if command.stop.HasField("grace_seconds") else None
                 return await self._supervisor.stop(command.stop.instance_id, STOPPED, grace)
@@ -111,13 +114,11 @@ class Commands:
         return result
 
     async def _start(self, start: wire.Start) -> Outcome:
-        if start.defer_start:
-            return Rejected(UNSUPPORTED, "this agent does not prepare starts")
         try:
             order = from_wire(start)
         except Refusal as refusal:
             return Rejected(refusal.code, refusal.detail)
-        return await self._supervisor.start(order, start.secret_env)
+        return await self._supervisor.start(order, start.secret_env, prepare=start.defer_start)
 
     def _signal(self, message: wire.Signal) -> Outcome:
         life = self._supervisor.find(message.instance_id)

@@ -23,6 +23,8 @@ class Health:
     lively_misses: int = 0
     failed: str = ""
     detail: str = ""
+    lively: bool = False
+    """Its liveness has answered well once."""
 
 
 def lived(health: Health, readiness: Probe | None, age: float) -> Health:
@@ -46,10 +48,17 @@ def readiness_answered(health: Health, probe: Probe, problem: str | None) -> Hea
     return replace(health, misses=misses, not_ready=health.not_ready or misses >= probe.failures, detail=problem)
 
 
-def liveness_answered(health: Health, probe: Probe, problem: str | None) -> Health:
-    """Counts from ready on; `failures` misses in a row end the instance."""
-    if not health.ready or problem is None:
+def liveness_answered(health: Health, probe: Probe, problem: str | None, age: float) -> Health:
+    """Counts from ready on; `failures` misses in a row end the instance.
+
+    Before its first good answer a miss counts only once `graceSeconds` of the instance's life are over.
+    """
+    if not health.ready:
         return replace(health, lively_misses=0)
+    if problem is None:
+        return replace(health, lively_misses=0, lively=True)
+    if not health.lively and age < probe.grace_seconds:
+        return replace(health, detail=problem)
     misses = health.lively_misses + 1
     failed = not_alive(problem) if misses >= probe.failures else health.failed
     return replace(health, lively_misses=misses, failed=failed, detail=problem)

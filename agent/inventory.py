@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from importlib import metadata
 from pathlib import Path
 
 import psutil
@@ -13,16 +12,11 @@ from agent.errors import SettingsRefused
 from agent.settings import AgentSettings
 from api.proto import agent_pb2 as wire
 from resources.quantities import milli
+from resources.version import VERSION
 
 MIB = 1024 * 1024
+MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 DEVICES = "expected a JSON list of objects with id and class"
-
-
-def version() -> str:
-    try:
-        return metadata.version("rmctl")
-    except metadata.PackageNotFoundError:
-        return "0"
 
 
 def take(settings: AgentSettings) -> wire.Inventory:
@@ -52,7 +46,19 @@ def take(settings: AgentSettings) -> wire.Inventory:
         devices=[] if settings.devices is None else _devices(settings.devices),
         nics=_nics(),
         utilization_cap=1.0,
+        machine_id=machine_id(),
+        drivers=[wire.Driver(id="process", version=VERSION, kinds=["command"])],
     )
+
+
+def machine_id() -> str:
+    """What the operating system calls this machine, over boots; empty where it does not say."""
+    for path in MACHINE_IDS:
+        try:
+            return path.read_text(encoding="ascii").strip()
+        except (OSError, UnicodeDecodeError):
+            continue
+    return ""
 
 
 def _nics() -> list[wire.Nic]:

@@ -42,8 +42,10 @@ def launch(
     cwd: int,
     grace: float,
     fence: Path | None,
+    group: str = "",
 ) -> Launched | NotLaunched:
-    """Blocks until the job runs or cannot. `cwd` is an open folder, `fence` the file that bounds a job that is cut off.
+    """Blocks until the job runs or cannot. `cwd` is an open folder, `fence` the file that bounds a job that is cut off,
+    `group` the control group that bounds its memory.
 
     The environment goes through a pipe: it touches no disk. An agent that dies before it is through starts nothing.
     """
@@ -59,6 +61,7 @@ def launch(
             "lock": lock,
             "grace": grace,
             "fence": None if fence is None else str(fence),
+            "group": group,
             "umask": UMASK,
         }
         shim = _spawn(folder, (lock, cwd))
@@ -94,6 +97,9 @@ def _heard(folder: Folder, words: bytes, program: str, shim: subprocess.Popen[by
         answer = json.loads(words)
     except ValueError:
         shim.wait()
+        job = folder.job()
+        if job is not None:  # it may have run, so it has: its end is found like that of any other
+            return Launched(job.pid, shim)
         said = (folder.path / "shim.err").read_text(errors="replace").strip().rpartition("\n")[2]
         return NotLaunched(f"its shim ended before it could start{f': {said}' if said else ''}", final=False)
     if "pid" in answer:

@@ -60,6 +60,7 @@ class Life:
         self._handle: int | None = None
         self._tasks: TaskGroup | None = None
         self._telling = anyio.Lock()
+        self._ready = anyio.Event()
         self.ended = anyio.Event()
         self.listed = False
         """A Hello has named it."""
@@ -157,6 +158,8 @@ class Life:
                 self._health = healths.readiness_answered(self._health, probe, problem)
             age = boottime() - self._started
             self._health = healths.lived(self._health, probe, age)
+            if self._health.ready:
+                self._ready.set()
             await self._act()
             if self.facts.state == "stopping" or (probe is None and self.facts.state == "ready"):
                 return
@@ -170,12 +173,13 @@ class Life:
         return max(0.01, min(probe.period_seconds, EAGER_SECONDS, probe.grace_seconds - age))
 
     async def _stay_alive(self, probe: Probe) -> None:
+        """Asked at once when it is ready, so that its grace ends with the first good answer."""
+        await self._ready.wait()
         while self.facts.state != "stopping":
+            problem = await ask(probe, self.around)
+            self._health = healths.liveness_answered(self._health, probe, problem, boottime() - self._started)
+            await self._act()
             await anyio.sleep(probe.period_seconds)
-            if self._health.ready:
-                problem = await ask(probe, self.around)
-                self._health = healths.liveness_answered(self._health, probe, problem)
-                await self._act()
 
     async def _act(self) -> None:
         """Tell what the probes changed; end what they gave up. A full disk is tried again at the next answer."""

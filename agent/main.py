@@ -18,6 +18,7 @@ import anyio
 import structlog
 
 from agent import credential, inventory
+from agent.admission import Room
 from agent.commands import Commands
 from agent.connection import Connection
 from agent.errors import AgentError, JoinRefused, SettingsRefused
@@ -27,7 +28,7 @@ from agent.outbox import Outbox
 from agent.processes import boot_id
 from agent.session import Parts
 from agent.settings import AgentSettings
-from agent.supervisor import Room, Supervisor
+from agent.supervisor import Supervisor
 from agent.tails import Tails
 from agent.trust import Trust
 from api.proto import agent_pb2 as wire
@@ -35,6 +36,7 @@ from api.proto.translate import instance_to_wire
 from resources.facts import Instance
 from resources.names import label_problem
 from resources.quantities import plain
+from resources.version import VERSION
 
 EXIT_ENVIRONMENT = 5
 NOT_JOINED = "node {node} has not joined yet and there is no join token: RM_JOIN_TOKEN=$(rmctl node token {node})"
@@ -121,7 +123,7 @@ class Agent:
             join_token=self._token.secret if self._token is not None else "",
             pool=self._settings.pool,
             boot_id=boot_id(),
-            agent_version=inventory.version(),
+            agent_version=VERSION,
             inventory=self._inventory,
             instances=[instance_to_wire(facts) for facts in self._supervisor.listed()],
             report_seq=self._journal.last_report,

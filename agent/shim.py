@@ -23,6 +23,7 @@ import sys
 from contextlib import suppress
 from typing import Any
 
+from agent import groups
 from agent.child import Child
 from agent.endings import FENCED
 from agent.files import read_fence, read_json, replace_json
@@ -59,11 +60,13 @@ def main(folder: str) -> int:
     failure = child.start()
     if failure is not None:
         os.unlink(os.path.join(folder, "job.json"))
+        groups.remove(order["group"])
         _tell({"errno": failure[0], "final": failure[0] in FINAL, "error": failure[1]})
         return 1
     _tell({"pid": child.pid})
     Watch(folder, order, child, wake).run()
-    replace_json(os.path.join(folder, "exit.json"), _ending(child))
+    replace_json(os.path.join(folder, "exit.json"), _ending(child, order["group"]))
+    groups.remove(order["group"])
     return 0
 
 
@@ -85,14 +88,15 @@ def _tell(value: object) -> None:
     os.dup2(os.open("/dev/null", os.O_WRONLY | os.O_CLOEXEC), 1)
 
 
-def _ending(child: Child) -> dict[str, Any]:
+def _ending(child: Child, group: str) -> dict[str, Any]:
     code = os.waitstatus_to_exitcode(child.status or 0)
+    reason = child.reason or (groups.exceeded(group) if group and code == -signal.SIGKILL else "")
     return {
         "code": code if code >= 0 else None,
         "signal": -code if code < 0 else None,
         "at": child.ended[0],
         "ran_seconds": child.ended[1] - child.started,
-        "reason": child.reason,
+        "reason": reason,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -12,11 +12,12 @@ import structlog
 from anyio import CancelScope, Lock, to_thread
 from anyio.abc import TaskGroup
 
-from agent import environment, masking, ports, workfolder
+from agent import environment, groups, masking, ports, workfolder
+from agent.admission import Room, admit
 from agent.adoption import first_facts, look
 from agent.contained import contained
-from agent.endings import SUPERSEDED
-from agent.errors import NO_CAPACITY, NO_RUNTIME, PORT_TAKEN, InvalidSpec, Refusal
+from agent.endings import STOPPED, SUPERSEDED
+from agent.errors import NOT_PREPARED, PORT_TAKEN, InvalidSpec, Refusal
 from agent.folder import Folder
 from agent.launch import Launched, NotLaunched, launch
 from agent.life import Life
@@ -25,7 +26,6 @@ from agent.order import Order, folder_name, job_of
 from agent.outcome import Applied, Deferred, Outcome, Rejected
 from agent.probes import Surroundings
 from resources.facts import Instance
-from resources.quantities import plain
 
 RETRY_SECONDS = 5.0
 SUPERSEDED_GRACE_SECONDS = 4.0
@@ -36,12 +36,11 @@ Report = Callable[[Instance], Awaitable[None]]
 
 
 @dataclass(frozen=True)
-class Room:
-    """What this node has for jobs. Capacity in thousandths of a vCPU, memory in MiB."""
+class Prepared:
+    """What an instance that is admitted needs to begin."""
 
-    capacity_milli: int
-    cores: int
-    memory_mib: int
+    env: dict[str, str]
+    secrets: Mapping[str, str] = field(repr=False)
 
 
 class Supervisor:
@@ -55,8 +54,11 @@ class Supervisor:
         self._node = node
         self._address = address
         self._room = room
+        self._groups = groups.delegated()
+        """Below it each job that asks for memory has a control group; empty where the machine gives none."""
         self._report = report
         self._lives: dict[str, Life] = {}
+        self._prepared: dict[str, Prepared] = {}
         self._folders: WeakValueDictionary[str, Lock] = WeakValueDictionary()
         self._tasks: TaskGroup | None = None
 
@@ -83,6 +85,7 @@ class Supervisor:
         self._instances.mkdir(mode=0o700, parents=True, exist_ok=True)
         for path in sorted(self._instances.iterdir()):
             await self._adopt(Folder(path))
+        await to_thread.run_sync(groups.sweep, self._groups)
 
     async def _adopt(self, folder: Folder) -> None:
         found = await to_thread.run_sync(look, folder, self._node)
@@ -102,8 +105,12 @@ class Supervisor:
             if not folder.told:
                 await self._report(found.facts)
 
-    async def start(self, order: Order, secrets: Mapping[str, str]) -> Outcome:
-        """Applied once the process is forked; starting the same instance again answers what is."""
+    async def start(self, order: Order, secrets: Mapping[str, str], *, prepare: bool = False) -> Outcome:
+        """Applied once the process is forked; starting the same instance again answers what is.
+
+        `prepare`: once it is admitted and holds its room and ports, and no more. That is kept in memory alone, as its
+        secrets are: another agent on this folder knows nothing of it.
+        """
         known = self._lives.get(order.instance)
         if known is not None:
             return Applied(known.facts.pid or 0)
@@ -115,6 +122,23 @@ class Supervisor:
             return Rejected(refusal.code, refusal.detail)
         life = self._life(order, folder, first_facts(order, self._node), env, Mask(secrets.values()))
         self._lives[order.instance] = life
+        if prepare:
+            self._prepared[order.instance] = Prepared(env, secrets)
+            await life.change(state="prepared")
+            return Applied()
+        return await self._begun(life, env, secrets)
+
+    async def start_prepared(self, instance: str) -> Outcome:
+        """Let a prepared instance begin; repeating it answers what is. One that this agent holds no more is refused."""
+        prepared, life = self._prepared.pop(instance, None), self._lives.get(instance)
+        if life is not None and prepared is None:
+            return Applied(life.facts.pid or 0)
+        if life is None or prepared is None:
+            return Rejected(NOT_PREPARED, "no such instance is prepared here")
+        return await self._begun(life, prepared.env, prepared.secrets)
+
+    async def _begun(self, life: Life, env: dict[str, str], secrets: Mapping[str, str]) -> Outcome:
+        order = life.order
         with CancelScope(shield=True):  # an agent that ends lets a start that has begun come to its end
             async with self._folder(order.folder_name):
                 outcome = await self._launched(life, env, secrets)
@@ -124,15 +148,18 @@ class Supervisor:
                 await self._forget_older(order)
             else:
                 del self._lives[order.instance]
-                await to_thread.run_sync(folder.remove)
-                if life.listed:
+                await to_thread.run_sync(life.folder.remove)
+                if life.listed or life.facts.state == "prepared":
                     await life.change(state="exited", reason=outcome.detail)
         return outcome
 
     async def stop(self, instance: str, reason: str, grace: float | None) -> Outcome:
         """Applied once it is sure to end; its end is a report of its own."""
         life = self._lives.get(instance)
-        if life is not None and life.facts.alive:
+        if life is not None and self._prepared.pop(instance, None) is not None:
+            del self._lives[instance]
+            await life.change(state="exited", reason=reason)
+        elif life is not None and life.facts.alive:
             try:
                 await life.stop(reason, life.order.stop_grace_seconds if grace is None else grace)
             except OSError as error:
@@ -160,7 +187,9 @@ class Supervisor:
         """
         name = folder_name(project or "default", job)
         for life in [life for life in self.lives() if life.order.folder_name == name]:
-            if life.order.job_uid == uid:
+            if life.order.instance in self._prepared:
+                await self.stop(life.order.instance, STOPPED, 0)
+            elif life.order.job_uid == uid:
                 await life.ended.wait()
                 self._lives.pop(life.order.instance, None)
                 await to_thread.run_sync(life.folder.remove)
@@ -177,20 +206,7 @@ class Supervisor:
     def _admit(self, order: Order, secrets: Mapping[str, str], folder: Folder) -> dict[str, str]:
         """The job's environment, or a Refusal."""
         env = self._environment(order, secrets, folder)
-        if order.image:
-            raise Refusal(NO_RUNTIME, f"image {order.image}: this node has no container engine")
-        alive = [life.order for life in self._lives.values() if life.facts.alive]
-        for name, asked, total, used in (
-            ("vcpu", order.capacity_milli, self._room.capacity_milli, sum(o.capacity_milli for o in alive)),
-            ("cores", order.cores * 1000, self._room.cores * 1000, sum(o.cores for o in alive) * 1000),
-            ("MiB", order.memory_mib * 1000, self._room.memory_mib * 1000, sum(o.memory_mib for o in alive) * 1000),
-        ):
-            if asked > total - used:
-                raise Refusal(NO_CAPACITY, f"{plain(total - used)} of {plain(asked)} {name} free")
-        claimed = {port: other.job for other in alive for port in other.ports}
-        for port in order.ports:
-            if port in claimed:
-                raise Refusal(PORT_TAKEN, f"{port} is declared by {claimed[port]}")
+        admit(order, self._room, [life.order for life in self._lives.values() if life.facts.alive])
         return env
 
     async def _launched(self, life: Life, env: dict[str, str], secrets: Mapping[str, str]) -> Outcome:
@@ -211,9 +227,16 @@ class Supervisor:
             if problem is not None:
                 return Rejected(PORT_TAKEN, problem)
             fence = self.fence if order.on_disconnect == "stop" else None
+            group = await to_thread.run_sync(groups.make, self._groups, order.instance, order.memory_mib)
             result = await to_thread.run_sync(
                 lambda: launch(
-                    folder, command=order.command, env=env, cwd=cwd, grace=order.stop_grace_seconds, fence=fence
+                    folder,
+                    command=order.command,
+                    env=env,
+                    cwd=cwd,
+                    grace=order.stop_grace_seconds,
+                    fence=fence,
+                    group=group,
                 )
             )
         finally:

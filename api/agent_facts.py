@@ -12,7 +12,7 @@ from api.agent_join import Identified, NotAllowed, NotKnown, identified
 from api.agent_wire import Hello, JobFolder, an_end_of
 from controllers.providers.agent_commands import StopJob
 from placement.request import CAPABILITY_PREFIX
-from resources.facts import Instance, LogTail, NodeFacts
+from resources.facts import Instance, Inventory, LogTail, NodeFacts
 from resources.job import Job
 from resources.node import Node, NodeSpec, NodeStatus
 from resources.pool import Pool
@@ -25,6 +25,9 @@ from store.tx import Tx
 
 FENCE_MARGIN_SECONDS = 20.0
 """A fenced job is over this long before its node counts as lost."""
+DRIVER_PREFIX, DRIVER_KIND_PREFIX = "rmctl/driver.", "rmctl/driver-kind."
+TOLD_PREFIXES = (CAPABILITY_PREFIX, DRIVER_PREFIX, DRIVER_KIND_PREFIX)
+"""Labels that come with a Hello and go with the next one that does not tell them."""
 QUIET = frozenset({"silent", "lost"})
 RANK = {state: rank for rank, state in enumerate(("prepared", "starting", "running", "ready", "stopping", "exited"))}
 
@@ -116,7 +119,7 @@ def _hello(tx: Tx, hello: Hello, spare_credential: str) -> Welcomed | NotKnown |
     if not isinstance(known, Identified):
         return known
     node: Resource[NodeSpec, NodeStatus] = resources.get(tx, Ref("node", hello.node))
-    _capability_labels(tx, node, hello.inventory.capabilities)
+    _told_labels(tx, node, hello.inventory)
     before = nodes.facts(tx, hello.node)
     pool = resources.find(tx, Ref("pool", node.spec.pool))
     lost = pool.spec.disconnect.lost_seconds if isinstance(pool, Pool) else 60.0
@@ -144,9 +147,14 @@ def _folders(tx: Tx, kept: Iterable[JobFolder]) -> tuple[tuple[str, ...], tuple[
     return tuple(stand), tuple(gone)
 
 
-def _capability_labels(tx: Tx, node: Resource[NodeSpec, NodeStatus], capabilities: Iterable[str]) -> None:
-    kept = {key: value for key, value in node.labels.items() if not key.startswith(CAPABILITY_PREFIX)}
-    resources.replace(tx, node, labels=kept | {f"{CAPABILITY_PREFIX}{name}": "1" for name in capabilities})
+def _told_labels(tx: Tx, node: Resource[NodeSpec, NodeStatus], inventory: Inventory) -> None:
+    """What this Hello names, and nothing that an earlier one did."""
+    kept = {key: value for key, value in node.labels.items() if not key.startswith(TOLD_PREFIXES)}
+    told = {f"{CAPABILITY_PREFIX}{name}": "1" for name in inventory.capabilities}
+    for driver in inventory.drivers:
+        told[f"{DRIVER_PREFIX}{driver.id}"] = driver.version
+        told |= {f"{DRIVER_KIND_PREFIX}{driver.id}.{kind}": "1" for kind in driver.kinds}
+    resources.replace(tx, node, labels=kept | told)
 
 
 def _put_facts(tx: Tx, hello: Hello, before: NodeFacts | None, lost: float) -> None:

@@ -9,7 +9,7 @@ from google.protobuf.message import DecodeError
 
 from api.proto import agent_pb2 as wire
 from api.proto.translate import instance_from_wire, inventory_from_wire
-from controllers.providers.agent_commands import Command, ExecJob, ForgetJob, StartJob, StopJob
+from controllers.providers.agent_commands import Command, ExecJob, ForgetJob, StartJob, StartPrepared, StopJob
 from resources.canonical import Document
 from resources.effect import Answer, Applied, Deferred, Rejected
 from resources.facts import Instance, Inventory, LogTail
@@ -71,6 +71,10 @@ def hello_of(message: wire.Hello, now: float) -> Hello:
     capability = next((name for name in message.inventory.capabilities if label_problem(name)), None)
     if capability is not None:
         raise Malformed(f"hello.inventory.capabilities: {label_problem(capability)}")
+    named = [*(d.id for d in message.inventory.drivers), *(k for d in message.inventory.drivers for k in d.kinds)]
+    problem = next((label_problem(name) for name in named if label_problem(name)), None)
+    if problem is not None or len(named) > MOST_LABELS:
+        raise Malformed(f"hello.inventory.drivers: {problem or f'at most {MOST_LABELS}, their kinds included'}")
     try:
         return Hello(
             node=message.node,
@@ -141,6 +145,8 @@ def command_to_wire(command: Command) -> wire.Command:
     match command:
         case StartJob():
             message.start.CopyFrom(_start(command))
+        case StartPrepared(instance=instance):
+            message.start_prepared.instance_id = instance
         case StopJob(instance=instance, grace_seconds=grace):
             message.stop.instance_id = instance
             if grace is not None:
@@ -180,6 +186,7 @@ def _start(command: StartJob) -> wire.Start:
         stop_grace_seconds=spec.stop_grace_seconds,
         on_disconnect=spec.on_disconnect,
         run_as=spec.run_as or "",
+        defer_start=command.prepare,
     )
 
 

@@ -62,11 +62,14 @@ class Ended(Exception):
 
 
 class _Stream:
-    """What waits to go down one stream; other threads put commands in."""
+    """What goes down one stream; other threads put commands in. `waiting_since`: nothing came up since, by the loop."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, context: Context) -> None:
         self._loop = loop
+        self._context = context
         self._queue: asyncio.Queue[wire.Down | Ended] = asyncio.Queue()
+        self._writing = asyncio.Lock()
+        self.waiting_since: float | None = None
 
     def deliver(self, command: Command) -> None:
         self._from_thread(wire.Down(command=command_to_wire(command)))
@@ -74,8 +77,13 @@ class _Stream:
     def close(self, reason: str) -> None:
         self._from_thread(Ended(grpc.StatusCode.UNAVAILABLE, reason))
 
-    def put(self, message: wire.Down) -> None:
+    def put(self, message: wire.Down | Ended) -> None:
         self._queue.put_nowait(message)
+
+    async def write(self, message: wire.Down) -> None:
+        """At once: what is sent with every heartbeat takes no way through another task."""
+        async with self._writing:
+            await self._context.write(message.SerializeToString())
 
     def _from_thread(self, item: wire.Down | Ended) -> None:
         with suppress(RuntimeError):  # the loop has ended, and the stream with it
@@ -106,6 +114,7 @@ class AgentDoor:
         self._now = now
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._server: aio.Server | None = None
+        self._streams: set[_Stream] = set()
         self._asked = 0
         self.ports: tuple[int, ...] = ()
 
@@ -125,7 +134,7 @@ class AgentDoor:
             raise AddressRefused("agents of other machines are served with TLS only, and there is no certificate")
         self._limiter = anyio.CapacityLimiter(WRITES_AT_ONCE)
         self._beats = Beats(lambda nodes: self._write(self._facts.heartbeats, nodes))
-        self._beating = asyncio.create_task(self._beats.run())
+        self._tasks = [asyncio.create_task(self._beats.run()), asyncio.create_task(self._watch())]
         server = aio.server(options=OPTIONS)
         handler = grpc.stream_stream_rpc_method_handler(self.session)
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, {"Session": handler}),))
@@ -138,7 +147,8 @@ class AgentDoor:
         self._connections.close("the server stops")
         if self._server is not None:
             await self._server.stop(grace)
-            self._beating.cancel()
+            for task in self._tasks:
+                task.cancel()
 
     async def session(self, requests: Requests, context: Context) -> None:
         """One agent's stream, from Hello to its end."""
@@ -153,7 +163,7 @@ class AgentDoor:
 
     async def _session(self, requests: Requests, context: Context) -> None:
         hello = await self._hello(requests)
-        stream = _Stream(asyncio.get_running_loop())
+        stream = _Stream(asyncio.get_running_loop(), context)
         turn = self._turns.setdefault(hello.node, asyncio.Lock())
         async with turn:
             asked = self._asked
@@ -164,16 +174,18 @@ class AgentDoor:
         try:
             if asked != self._asked:
                 raise Ended(grpc.StatusCode.UNAVAILABLE, ASKED_ANEW)
-            await context.write(wire.Down(welcome=welcome).SerializeToString())
+            await stream.write(wire.Down(welcome=welcome))
             await self._write(self._facts.hurry, hello.node)
+            self._streams.add(stream)
             try:
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(_send, stream, context)
+                    tasks.start_soon(_send, stream)
                     await self._receive(requests, hello.node, stream)
                     tasks.cancel_scope.cancel()
             except* (Ended, StoreError) as group:
                 ends.extend(group.exceptions)
         finally:
+            self._streams.discard(stream)
             with anyio.CancelScope(shield=True):
                 async with turn:
                     if self._connections.unregister(hello.node, stream):
@@ -210,13 +222,12 @@ class AgentDoor:
                 )
 
     async def _receive(self, requests: Requests, node: str, stream: _Stream) -> None:
-        """Until the agent ends the stream. Raises Ended for what breaks the rules, and for silence."""
+        """Until the agent ends the stream. Raises Ended for what breaks the rules."""
+        loop = asyncio.get_running_loop()
         while True:
-            message = None
-            with anyio.move_on_after(QUIET_HEARTBEATS * self._heartbeat_seconds) as patience:
-                message = await _next(requests)
-            if patience.cancelled_caught:
-                raise Ended(grpc.StatusCode.DEADLINE_EXCEEDED, "no heartbeat came")
+            stream.waiting_since = loop.time()
+            message = await _next(requests)
+            stream.waiting_since = None
             if message is None:
                 return
             try:
@@ -224,11 +235,21 @@ class AgentDoor:
             except Malformed as error:
                 raise Ended(grpc.StatusCode.INVALID_ARGUMENT, str(error)) from error
 
+    async def _watch(self) -> None:
+        """Ends the streams on which nothing comes: one look at all of them, instead of a timer for every heartbeat."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(self._heartbeat_seconds)
+            limit = loop.time() - QUIET_HEARTBEATS * self._heartbeat_seconds
+            for stream in tuple(self._streams):
+                if stream.waiting_since is not None and stream.waiting_since < limit:
+                    stream.put(Ended(grpc.StatusCode.DEADLINE_EXCEEDED, "no heartbeat came"))
+
     async def _take(self, up: wire.Up, node: str, stream: _Stream) -> None:
         match up.WhichOneof("message"):
             case "heartbeat":
                 await self._beats.stored(node)
-                stream.put(wire.Down(ack=wire.Ack(heartbeat=up.heartbeat.seq)))
+                await stream.write(wire.Down(ack=wire.Ack(heartbeat=up.heartbeat.seq)))
             case "report":
                 seq, instance = report_of(up.report, node, self._now())
                 end = await self._write(self._facts.report, node, seq, instance)
@@ -251,9 +272,9 @@ class AgentDoor:
         return await to_thread.run_sync(write, *values, limiter=self._limiter)
 
 
-async def _send(stream: _Stream, context: Context) -> None:
+async def _send(stream: _Stream) -> None:
     while True:
-        await context.write((await stream.next()).SerializeToString())
+        await stream.write(await stream.next())
 
 
 async def _next(requests: Requests) -> wire.Up | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import ssl
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, RemoteDisconnected
 from typing import Any, BinaryIO, NamedTuple
 from urllib.parse import urlencode
@@ -105,17 +105,17 @@ class Client:
         return {name.lower(): text for name, text in response.headers.items()}
 
     def stream(
-        self, path: str, query: Mapping[str, str], *, timeout: float | None = None
+        self, path: str, query: Mapping[str, str], *, left: Callable[[], float | None] = lambda: None
     ) -> Generator[bytes, None, None]:
-        """The lines of an answer that goes on. Raises TimeoutError when none comes for `timeout` seconds, Unreachable
-        when the connection breaks; ends when the server ends it."""
+        """The lines of an answer that goes on. `left` is asked before each for how many seconds it may take. Raises
+        TimeoutError when they are over, Unreachable when the connection breaks; ends when the server ends it."""
         connection = self._connect()
         try:
             response = self._first(connection, "GET", _target(path, query), None, "application/json")
             if response.status >= 400:
                 raise refusal(response.status, self._json(self._body(response)))
             with response:
-                yield from self._stream_lines(connection, response, timeout)
+                yield from self._stream_lines(connection, response, left)
         finally:
             connection.close()
 
@@ -125,11 +125,11 @@ class Client:
             self._kept = None
 
     def _stream_lines(
-        self, connection: HTTPConnection, response: HTTPResponse, timeout: float | None
+        self, connection: HTTPConnection, response: HTTPResponse, left: Callable[[], float | None]
     ) -> Generator[bytes, None, None]:
-        if connection.sock is not None:
-            connection.sock.settimeout(timeout)
         while True:
+            if connection.sock is not None:
+                connection.sock.settimeout(left())
             try:
                 line = response.readline()
             except TimeoutError:

@@ -21,6 +21,7 @@ from api.http.app import build
 from api.http.protocol import PeerProtocol
 from api.http.services import Caller, ServerInfo, Services
 from api.listening import Listener, listener
+from cli.kill_points import KillPoint
 from cli.settings import ServerSettings
 from cli.sockets import names_of_this_machine, tcp_socket, unix_socket
 from controllers.preview import explain, preview
@@ -70,19 +71,24 @@ class Server:
         self.agents_socket = folder / "agents.sock"
         self._http = [listener(address) for address in settings.http]
         self._doors = [listener(address) for address in settings.agents]
-        self._store = Store.open(folder, self._environment)
+        point = KillPoint(settings.kill_at)
+        self._store = Store.open(folder, self._environment, migrated=point.migrated)
+        if settings.kill_at:
+            self._store.subscribe(point.told)
         self._authority = _authority(folder / "tls", [*self._http, *self._doors])
         self._connections = Connections()
         self._secrets = SecretFiles(folder / "secrets", self._environment.token)
+        cadence = settings.cadence
+        driver = AgentDriver(self._connections, secrets=self._secrets.value, seconds=cadence.answer_seconds)
         self._manager = Manager(
             self._store,
             self._environment,
             {controller.kind: controller for controller in CONTROLLERS},
-            [AgentDriver(self._connections, secrets=self._secrets.value)],
+            [point.around(driver) if settings.kill_at else driver],
             workers=settings.pass_workers,
             effect_workers=settings.effect_workers,
             dry=settings.effects == "record",
-            retention=Retention(settings.cadence.keep_changes, settings.cadence.keep_days),
+            retention=Retention(cadence.keep_changes, cadence.keep_days, cadence.upkeep_seconds),
         )
         self._agents = agents.build(
             self._store, self._connections, heartbeat_seconds=settings.cadence.heartbeat_seconds

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
-import socket
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any, NamedTuple
 from cli import paths
 from cli.address import parse_address
 from cli.apply import send
+from cli.demo_ground import free_port, take
 from cli.demo_processes import NODES, Processes
 from cli.errors import CliError, Unreachable
 from cli.flags import Flags
@@ -20,11 +19,13 @@ from cli.manifests import Manifest, load
 from cli.session import Session
 from cli.targets import Target
 from cli.terminal import out, say
+from resources.instants import instant
 
 EXAMPLES = Path(__file__).parent / "examples"
 EXPECT = "rmctl/expect"
 POLL_SECONDS = 0.1
 PAGE_SECONDS = 86400
+SETTLE_SECONDS = 20.0
 LIMIT_SECONDS = 120.0
 """How long an example may take to reach what its file expects."""
 
@@ -62,8 +63,8 @@ def run(*, once: bool = False, data: Path | None = None) -> int:
     """0 when every example got where its file expects it, or Ctrl-C ended the demo; 1 when one did not."""
     folder = (data or Path(".demo")).absolute()
     parse_address(f"unix:{folder}/rmctl.sock")
-    _clear(folder)
-    listen = f"127.0.0.1:{_free_port()}"
+    ground = take(folder)
+    listen = f"127.0.0.1:{free_port()}"
     processes = Processes(folder, listen, out)
     session = Session(Flags(server=f"unix:{folder}/rmctl.sock"))
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -72,6 +73,7 @@ def run(*, once: bool = False, data: Path | None = None) -> int:
         processes.start_server()
         late = _play(session, processes)
         if once:
+            _settle(session)
             _get_resources(session)
             return 1 if late else 0
         _say_what_to_try(session, listen)
@@ -81,6 +83,7 @@ def run(*, once: bool = False, data: Path | None = None) -> int:
         return 0
     finally:
         processes.stop()
+        ground.close()
     return 0
 
 
@@ -162,7 +165,21 @@ def _served(job: dict[str, Any]) -> tuple[str, str] | None:
 
 def _jobs(session: Session) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = session.client.get(paths.collection(session.kind("job"), session.project))["items"]
-    return found
+    return sorted(found, key=lambda job: (job["spec"]["index"], job["spec"]["jobName"]))
+
+
+def _settle(session: Session) -> None:
+    """Until nothing is due: what is printed next is what the last change led to. Not for ever.
+
+    A pool counts what is in it now and then only, so it is asked to.
+    """
+    session.client.send("POST", f"{paths.item(Target(session.kind('pool'), 'local'), session.project)}/reconcile", {})
+    end = time.monotonic() + SETTLE_SECONDS
+    while time.monotonic() < end:
+        rows = session.client.get(paths.QUEUE).get("items", [])
+        if not any(row["claimed"] or instant(row["dueAt"]) <= time.time() for row in rows):
+            return
+        time.sleep(POLL_SECONDS)
 
 
 def _get_resources(session: Session) -> None:
@@ -193,51 +210,6 @@ def _follow(session: Session) -> None:
         except CliError as error:
             say(str(error))
         time.sleep(POLL_SECONDS)
-
-
-def _clear(folder: Path) -> None:
-    """Remove what an earlier demo left, its jobs first. Raises CliError when one runs here now."""
-    from agent.leftovers import end_all
-
-    if not folder.exists():
-        folder.mkdir(mode=0o700, parents=True)
-        return
-    parts = {"lock", "state.db", "agents", "rmctl.sock", "agents.sock", "http-token", "tls", "server.log"}
-    if any(folder.iterdir()) and not (folder / "lock").exists():
-        raise CliError(f"{folder} is no demo's folder: choose another one with --data")
-    if _held(folder / "lock"):
-        raise CliError(f"a demo runs in {folder} already", hint="end it with Ctrl-C first")
-    for plan in NODES:
-        end_all(folder / "agents" / plan.name)
-    for path in folder.iterdir():
-        if path.name in parts or path.suffix in (".log", ".db-wal", ".db-shm") or path.name.startswith("state.db"):
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
-
-
-def _held(lock: Path) -> bool:
-    import fcntl
-
-    if not lock.exists():
-        return False
-    with lock.open("rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
-
-
-def _free_port() -> int:
-    """7077 where it is free, else any."""
-    for port in (7077, 0):
-        with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return int(probe.getsockname()[1])
-    raise CliError("no free port on 127.0.0.1")
 
 
 def _interrupt(_number: int, _frame: object) -> None:

@@ -146,7 +146,13 @@ def _roots() -> Iterator[Finding]:
 
 
 def _permissions(folder: Path) -> Iterator[Finding]:
-    for name, allowed in (("", 0o700), ("rmctl.sock", 0o600), ("agents.sock", 0o600), ("secrets", 0o700)):
+    for name, allowed in (
+        ("", 0o700),
+        ("rmctl.sock", 0o600),
+        ("agents.sock", 0o600),
+        ("state.db", 0o600),
+        ("secrets", 0o700),
+    ):
         path = folder / name if name else folder
         try:
             found = path.stat()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from cli import messages
+
 FOUND_DIFFERENCES = 1
 FAILED = 1
 USAGE = 2
@@ -51,6 +53,14 @@ class UsageProblem(CliError):
 
     exit_code = USAGE
     reason = "Usage"
+
+
+class UnknownKind(UsageProblem):
+    """No kind has this name; `near` is the one that was perhaps meant, or empty."""
+
+    def __init__(self, word: str, near: str) -> None:
+        super().__init__(messages.UNKNOWN_KIND.format(kind=word, near=f" (did you mean {near}?)" if near else ""))
+        self.near = near
 
 
 class Problem(NamedTuple):

@@ -84,7 +84,7 @@ def _print(found: Models, schema: Schema, walked: str, *, recursive: bool) -> No
     if inner.get("properties"):
         out()
         out(safe(f"Fields of {shown}"))
-        rows = list(_rows(found, inner, "", recursive=recursive))
+        rows = list(rows_of(found, inner, "", recursive=recursive))
         out_lines(f"  {line}" for line in lines(rows))
 
 
@@ -93,7 +93,7 @@ def _told(schema: Schema, inner: Schema) -> Iterator[str]:
     yield from dict.fromkeys(str(text) for text in texts if text)
 
 
-def _rows(
+def rows_of(
     found: Models, schema: Schema, above: str, *, recursive: bool, depth: int = 0
 ) -> Iterator[tuple[str, str, str]]:
     """Name, kind and notes, one row a field."""
@@ -104,7 +104,7 @@ def _rows(
         yield (f"{above}{name}", _kind(found, whole), notes)
         inner, shown = opened(found, whole, f"{above}{name}")
         if recursive and depth < DEEPEST and inner.get("properties"):
-            yield from _rows(found, inner, f"{shown}.", recursive=True, depth=depth + 1)
+            yield from rows_of(found, inner, f"{shown}.", recursive=True, depth=depth + 1)
 
 
 def _kind(found: Models, schema: Schema) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from cli import messages
-from cli.errors import UsageProblem
+from cli.errors import UnknownKind
 
 if TYPE_CHECKING:
     from cli.client import Client
@@ -41,7 +40,7 @@ def known(word: str, kinds: Iterable[KindName] = KINDS) -> KindName | None:
 
 
 def kind_named(word: str, client: Client) -> KindName:
-    """As `known`; the server is asked for what is not built in. Raises UsageProblem."""
+    """As `known`; the server is asked for what is not built in. Raises UnknownKind."""
     found = known(word)
     if found is not None:
         return found
@@ -52,9 +51,7 @@ def kind_named(word: str, client: Client) -> KindName:
     from difflib import get_close_matches
 
     names = [name for kind in (*KINDS, *served) for name in (kind.name, kind.plural)]
-    near = get_close_matches(word.lower(), names, n=1)
-    hint = f" (did you mean {near[0]}?)" if near else ""
-    raise UsageProblem(messages.UNKNOWN_KIND.format(kind=word, near=hint))
+    raise UnknownKind(word, next(iter(get_close_matches(word.lower(), names, n=1)), ""))
 
 
 def discovered(client: Client) -> list[KindName]:

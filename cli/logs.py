@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cli import paths
-from cli.errors import UsageProblem
+from cli.errors import ServerRefused, UsageProblem
 from cli.fetching import every
 from cli.kinds import JOB
 from cli.session import Session
@@ -73,7 +73,7 @@ def _found(session: Session, word: str, role: str | None) -> JobKey:
     if len(names) == 1:
         return key._replace(job=names[0])
     if not names:
-        raise UsageProblem(f'no job of bundle "{key.bundle}" with the role {key.role}')
+        raise ServerRefused(404, "NotFound", f'bundle "{key.bundle}": no job of it has the role {key.role}')
     raise UsageProblem(
         f"{key.bundle} has {len(names)} jobs; which: {', '.join(f'{key.bundle}/{key.role}/{n}' for n in names)}"
     )

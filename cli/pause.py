@@ -8,12 +8,11 @@ import typer
 
 from cli import paths
 from cli.audit import finding_cells
-from cli.kinds import JOB
 from cli.output import emit
 from cli.patching import change, told
 from cli.session import Session
 from cli.tables import lines
-from cli.targets import jobs, named
+from cli.targets import named
 from cli.terminal import out, out_lines, say
 
 ANNOTATION = "rmctl/paused"
@@ -48,8 +47,7 @@ def resume(context: typer.Context, what: What) -> int:
 
 def _annotated(session: Session, what: list[str], reason: str | None, done: str, advice: str) -> int:
     form = session.output("json", "yaml", "name")
-    short = "/" in what[0] and what[0].partition("/")[0] not in (JOB.name, JOB.plural) and what[0].count("/") == 2
-    targets = jobs(what) if short else named(what, session.kind)
+    targets = named(what, session.kind)
     body = {"metadata": {"annotations": {ANNOTATION: reason}}}
     return told(form, targets, [change(session, target, body) for target in targets], done, advice)
 

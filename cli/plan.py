@@ -9,11 +9,12 @@ import typer
 
 from cli import paths
 from cli.apply import FILES_HELP, MANAGER, left_alone, posted
-from cli.errors import FOUND_DIFFERENCES, NO_PLACE
+from cli.errors import FOUND_DIFFERENCES, NO_PLACE, UsageProblem
 from cli.manifests import Manifest, load
 from cli.output import emit_json, emit_yaml
 from cli.session import Session
 from cli.tables import lines
+from cli.targets import jobs
 from cli.terminal import out, out_lines, safe, say
 from resources.names import shown
 
@@ -33,10 +34,26 @@ def plan(
     exit_code: ExitCode = False,
 ) -> int:
     """Say what would change and where it would run. 6 when a job cannot be placed now."""
-    session: Session = context.obj
+    return _plan(
+        context.obj, load(files, recursive=recursive), files, offline=offline, trace=trace, exit_code=exit_code
+    )
+
+
+def _plan(
+    session: Session,
+    manifests: Sequence[Manifest],
+    files: Sequence[str],
+    *,
+    offline: bool = False,
+    trace: bool = False,
+    exit_code: bool = False,
+    only: Sequence[str] = (),
+) -> int:
+    """`only` these jobs are told about, if any are named; the others take their room all the same."""
     form = session.output("json", "yaml")
-    manifests = load(files, recursive=recursive)
     items = _offline(manifests) if offline else planned(session, manifests, traced=trace)
+    if only:
+        items = _of(items, only)
     if form:
         (emit_json if form == "json" else emit_yaml)({"items": items})
     else:
@@ -51,12 +68,35 @@ def plan(
 
 def validate(context: typer.Context, files: Files, recursive: Recursive = False) -> int:
     """Check files alone, without a server: the same as `rmctl plan --offline`."""
-    return plan(context, files, recursive, offline=True)
+    return _plan(context.obj, load(files, recursive=recursive), files, offline=True)
 
 
-def place(context: typer.Context, files: Files, recursive: Recursive = False) -> int:
+def place(
+    context: typer.Context,
+    files: Files,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[JOB...]", help="of these only")] = None,
+    recursive: Recursive = False,
+) -> int:
     """Say where jobs would run, and what became of every node: the same as `rmctl plan --trace`."""
-    return plan(context, files, recursive, trace=True)
+    only = [str(one) for one in jobs(names)] if names else []
+    return _plan(context.obj, load(files, recursive=recursive), files, trace=True, only=only)
+
+
+def _of(items: Sequence[Item], only: Sequence[str]) -> list[Item]:
+    """Raises UsageProblem for a job that is in none of them."""
+    known = [_name(one) for item in items for one in item.get("placements") or ()]
+    strange = next((name for name in only if name not in known), None)
+    if strange is not None:
+        raise UsageProblem(f"{strange} is not in what was given", hint=f"jobs: {', '.join(known) or 'none'}")
+    kept = [
+        {**item, "placements": [one for one in item.get("placements") or () if _name(one) in only]} for item in items
+    ]
+    return [item for item in kept if item["placements"]]
+
+
+def _name(placement: Item) -> str:
+    name = str(placement.get("job", ""))
+    return name if name.startswith("job/") else shown("job", name)
 
 
 def planned(session: Session, manifests: Sequence[Manifest], *, traced: bool = False) -> list[Item]:
@@ -85,8 +125,7 @@ def _print(items: Sequence[Item]) -> None:
 
 
 def _cells(placement: Item) -> tuple[str, str, str]:
-    name = str(placement.get("job", ""))
-    job = name if name.startswith("job/") else shown("job", name)
+    job = _name(placement)
     tier = f"tier {placement['tier']}" if placement.get("tier") else ""
     if placement.get("answer") == "runs":
         return (job, f"on {placement.get('node')}", "stays")
@@ -101,6 +140,8 @@ def _cells(placement: Item) -> tuple[str, str, str]:
 def _more(placement: Item) -> Iterator[str]:
     """Below a job: the trace, and what the placer confirmed would help."""
     yield from str(placement.get("trace") or "").splitlines()[1:]
+    if placement.get("missing"):
+        yield f"nothing in its pool has {', '.join(map(str, placement['missing']))}"
     would = placement.get("wouldFit") or ()
     if would:
         yield "would fit if"

@@ -28,6 +28,8 @@ def command(name: str) -> typer.Typer:
 def call(name: str, words: list[str], session: Session) -> int:
     """Runs a verb. The exit code is what its function returns, 0 for None. Raises CliError."""
     built = get_command(command(name))
+    if not words and built.no_args_is_help:
+        raise UsageProblem(f"{name}: one of {', '.join(getattr(built, 'commands', ()))}", hint=f"rmctl {name} --help")
     try:
         with built.make_context(f"rmctl {name}", words, obj=session) as context:
             code = built.invoke(context)

@@ -14,6 +14,8 @@ from resources.frozen import Frozen, Int, Number, Text
 from resources.validation import FieldError, Invalid, parse
 
 PREFIX = "RM_SERVER_"
+CADENCE = "CADENCE"
+KILL_AT = r"^((after-(placement|intent|apply|receipt)|before-apply|in-schema-migration)(:[1-9][0-9]{0,5})?)?$"
 
 
 class Cadence(Frozen):
@@ -24,6 +26,9 @@ class Cadence(Frozen):
     """Revisions kept for watches."""
     keep_days: Annotated[Number, Field(ge=1, le=3650)] = 30
     """How long effects that came to their end, and events that were followed by others, are kept."""
+    upkeep_seconds: Annotated[Number, Field(gt=0, le=86400)] = 60
+    answer_seconds: Annotated[Number, Field(gt=0, le=600)] = 20
+    """How long a node may take to answer a command before its outcome counts as unknown."""
 
 
 class ServerSettings(Frozen):
@@ -37,6 +42,8 @@ class ServerSettings(Frozen):
     effects: Literal["apply", "record"] = "apply"
     """`record`: what would be done is put on record, and nothing is called."""
     cadence: Cadence = Cadence()
+    kill_at: Annotated[Text, Field(pattern=KILL_AT)] = ""
+    """Where the server kills itself, for tests."""
 
     @property
     def folder(self) -> Path:
@@ -54,19 +61,41 @@ def read(
             merged.update(tomllib.loads(config.read_text(encoding="utf-8")))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise Invalid([FieldError(str(config), str(error))]) from error
-    merged.update(_variables(variables))
+    given = _variables(variables)
+    if isinstance(merged.get("cadence"), dict):
+        given["cadence"] = {**merged["cadence"], **given.get("cadence", {})}
+    merged.update(given)
     merged.update({key: value for key, value in flags.items() if value not in (None, ())})
     return parse(ServerSettings, merged, path="settings")
 
 
 def _variables(variables: Mapping[str, str]) -> dict[str, Any]:
-    """`RM_SERVER_PASSWORKERS=4` sets passWorkers; numbers are read as numbers."""
-    known = {(field.alias or name).upper(): field.alias or name for name, field in ServerSettings.model_fields.items()}
+    """`RM_SERVER_PASSWORKERS=4` sets passWorkers, `RM_SERVER_CADENCE_HEARTBEATSECONDS=0.5` what stands in a table."""
+    known, cadences = _names(ServerSettings), _names(Cadence)
     found: dict[str, Any] = {}
     for name, text in variables.items():
-        key = known.get(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None
-        if key in ("http", "agents"):
+        if not name.startswith(PREFIX):
+            continue
+        word = name.removeprefix(PREFIX)
+        key, cadence = known.get(word), cadences.get(word.removeprefix(f"{CADENCE}_"))
+        if word.startswith(f"{CADENCE}_") and cadence is not None:
+            found.setdefault("cadence", {})[cadence] = _number(text)
+        elif key in ("http", "agents"):
             found[key] = text.split(",")
-        elif key is not None:
-            found[key] = int(text) if text.isdecimal() else text
+        elif key is not None and word != CADENCE:
+            found[key] = _number(text)
     return found
+
+
+def _names(model: type[Frozen]) -> dict[str, str]:
+    return {(field.alias or name).upper(): field.alias or name for name, field in model.model_fields.items()}
+
+
+def _number(text: str) -> int | float | str:
+    """As it stands where it is no number."""
+    if text.isdecimal():
+        return int(text)
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -6,9 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.patching import patch_all
+from cli.patching import patch, told
 from cli.session import Session
 from cli.targets import jobs
+from cli.terminal import say
+from cli.views.wire import status
 from resources.instants import rfc3339
 
 
@@ -19,7 +21,16 @@ def stop(
 ) -> int:
     """Hold jobs: they are not placed again until `rmctl start`."""
     session: Session = context.obj
+    form = session.output("json", "yaml", "name")
     spec: dict[str, Any] = {"active": False}
     if now:
         spec["restartedAt"] = rfc3339(session.now())
-    return patch_all(session, jobs(names), spec, "is held", "rmctl start {name}")
+    wanted = jobs(names)
+    found = [patch(session, target, spec) for target in wanted]
+    living = [target for target, job in zip(wanted, found, strict=True) if status(job).get("node")]
+    code = told(form, wanted, found, "is held")
+    if not form:
+        for target in () if now else living:
+            say(f"{target} runs on until it ends; --now ends it")
+        say(f"Next: rmctl start {str(wanted[0]).partition('/')[2]}")
+    return code

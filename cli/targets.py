@@ -1,4 +1,4 @@
-"""What a verb is about: `KIND NAME` and `KIND/NAME` are the same everywhere, and a job may be written either way."""
+"""What a verb is about: `KIND NAME` and `KIND/NAME` are the same everywhere, and a job's own name is enough."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from cli import messages
-from cli.errors import UsageProblem
-from cli.kinds import JOB, NODE, KindName
+from cli.errors import UnknownKind, UsageProblem
+from cli.kinds import JOB, NODE, KindName, known
 from resources.names import ROLES, JobKey, job_key, label_problem, shown
 
 SUBDOMAIN = r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"
@@ -28,10 +28,10 @@ class Target(NamedTuple):
 
 
 def targets(words: Sequence[str], find: Finder) -> list[Target]:
-    """`KIND[,KIND]`, `KIND NAME…` or `KIND/NAME…`. Raises UsageProblem."""
+    """`KIND[,KIND]`, `KIND NAME…`, `KIND/NAME…`, or jobs by their own names. Raises UsageProblem."""
     if not words:
         raise UsageProblem("a kind is needed, such as `bundles`, `job/NAME` or `resources`")
-    if "/" in words[0]:
+    if "/" in words[0] or job_key(words[0]):
         return [_pair(word, find) for word in words]
     kinds = [find(word) for word in words[0].split(",")]
     names = words[1:]
@@ -61,16 +61,31 @@ def one(words: Sequence[str], find: Finder) -> Target:
 
 def _pair(word: str, find: Finder) -> Target:
     kind_word, slash, name = word.partition("/")
+    key = job_key(word)
+    if key is not None and known(kind_word) is None:
+        return Target(JOB, key.wire)
     if not slash or not name:
         raise UsageProblem(f'"{word}": write every one as KIND/NAME')
-    kind = find(kind_word)
+    try:
+        kind = find(kind_word)
+    except UnknownKind as unknown:
+        key = _first_copy(word)
+        if key is None or unknown.near:
+            raise
+        return Target(JOB, key.wire)
     return Target(kind, wire_name(kind, name))
+
+
+def _first_copy(name: str) -> JobKey | None:
+    """The key behind `BUNDLE/JOB`: that of the primary copy."""
+    bundle, slash, job = name.partition("/")
+    return JobKey(bundle, ROLES[0], job) if slash and not (label_problem(bundle) or label_problem(job)) else None
 
 
 def wire_name(kind: KindName, name: str) -> str:
     """The name as a path takes it, never encoded. Raises UsageProblem for a name that no resource can have."""
     if kind.name == JOB.name:
-        key = job_key(name)
+        key = job_key(name) or _first_copy(name)
         if key is None:
             raise UsageProblem(messages.BAD_NAME.format(kind=kind.name, name=name, problem=messages.JOB_NAME))
         return key.wire
@@ -104,7 +119,7 @@ def job_words(word: str, role: str | None) -> tuple[str, str, str]:
 
 
 def jobs(words: Sequence[str]) -> list[Target]:
-    """`BUNDLE/ROLE/JOB…`, with `job/` in front or not, or the word `job` before them."""
+    """`BUNDLE/ROLE/JOB…` or `BUNDLE/JOB…`, with `job/` in front or not, or the word `job` before them."""
     rest = words[1:] if words and words[0] in (JOB.name, JOB.plural, *JOB.short) else words
     if not rest:
         raise UsageProblem(messages.NAME_NEEDED.format(kind=JOB.name))
@@ -120,5 +135,7 @@ def nodes(words: Sequence[str]) -> list[Target]:
 
 def _bare(kind: KindName, word: str) -> str:
     head, slash, tail = word.partition("/")
-    own = head in (kind.name, kind.plural, *kind.short)
-    return tail if slash and own and (kind.name != JOB.name or tail.count("/") == 2 or tail.count(".") == 2) else word
+    if not slash or head not in (kind.name, kind.plural, *kind.short):
+        return word
+    whole = kind.name == JOB.name and job_key(word) is not None and job_key(tail) is None
+    return word if whole else tail

@@ -44,7 +44,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "resume": Verb("cli.pause", "resume", "let it go on"),
         "reconcile": Verb("cli.reconcile", "reconcile", "look at a resource now"),
         "effects": Verb("cli.effects", "app", "touches of the world; resolve says what became of one"),
-        "audit": Verb("cli.audit", "audit", "capacity: the ledger against what runs"),
+        "audit": Verb("cli.audit", "audit", "capacity: the ledger against what runs; verify: all that is on record"),
         "backup": Verb("cli.backup", "backup", "a verified copy while the server runs"),
         "restore": Verb("cli.restore", "restore", "a backup into a data folder"),
         "doctor": Verb("cli.doctor", "doctor", "whether database and machine are well"),

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 
 from cli.durations import span
 from cli.errors import CliError, NotWell, ServerRefused, TimedOut
 from cli.goals import READY, Condition, Goal, Gone, stalled
+from cli.kinds import BUNDLE, JOB
 from cli.session import Session
 from cli.targets import Target
 from cli.terminal import say, warn
-from cli.views.wire import Document, condition, holds, metadata, namespace, ready, title
+from cli.views.wire import Document, Ready, condition, holds, metadata, namespace, ready, status, title
 from cli.watching import Change, Deadline, Topic, together
 
 DEFAULT_TIMEOUT = "10m"
+TELLING = ("NoFit", "Provisioning", "CrashLooping", "Recovering", "NotReady", "Dropped", "NodeSilent")
+"""Reasons of a job's Ready that say why its bundle is not there yet."""
+GIVES_UP = "rmctl node lost"
+OUT_OF_REACH = ", which is "
+"""How the message goes on behind the name of a node that is not heard."""
+BUNDLE_LABEL = "rmctl/bundle"
+MOST_TOPICS = 4
+MOST_BUNDLES = 64
+"""A selector takes no more values."""
 
 
 class Wait:
@@ -43,6 +53,16 @@ class Wait:
                 found[0].kind, {"fieldSelector": f"metadata.name={found[0].name}"} if len(found) == 1 else {}, project
             )
             for (_, project), found in groups.items()
+        ] + self._of_their_jobs(groups)
+
+    def _of_their_jobs(self, groups: Mapping[tuple[str, str], Sequence[Target]]) -> list[Topic]:
+        """A bundle waits for its jobs, and they know why."""
+        if len(groups) > MOST_TOPICS or any(kind == JOB.name for kind, _ in groups):
+            return []
+        return [
+            Topic(JOB, {"labelSelector": f"{BUNDLE_LABEL} in ({_names(found[:MOST_BUNDLES])})"}, project, aside=True)
+            for (kind, project), found in groups.items()
+            if kind == BUNDLE.name
         ]
 
     def take(self, change: Change) -> None:
@@ -53,6 +73,8 @@ class Wait:
         document = change.document
         key = (change.kind, namespace(document), str(metadata(document).get("name")))
         if key not in self.open:
+            if change.kind == JOB.name and change.type != "DELETED" and _tells(ready(document)):
+                self._tell(key, document)
             return
         if change.type == "LISTED":
             self.listed.add(key)
@@ -86,9 +108,9 @@ class Wait:
 
     def _tell(self, key: tuple[str, str, str], document: Document) -> None:
         state = ready(document)
-        if state.reason == "-":
+        if state.reason == "-" or (state.reason == "Deleting" and not state.message):
             return
-        text = f"{title(document)}  {state.reason}{': ' + state.message if state.message else ''}"
+        text = f"{title(document)}  {state.reason}{': ' + state.message if state.message else ''}{_way_out(document)}"
         if self.told.get(key) != text:
             self.told[key] = text
             say(text)
@@ -108,6 +130,22 @@ class Wait:
         )
         what = "is not gone" if isinstance(self.goal, Gone) else f"has not reached {self.goal}"
         return TimedOut(f"{target} {what} after {span(seconds)}{why}", hint=f"rmctl why {target}")
+
+
+def _way_out(document: Document) -> str:
+    """Of a job whose deletion waits for a node that may never answer."""
+    state, node = ready(document), status(document).get("node")
+    waits = state.reason == "Deleting" and OUT_OF_REACH in state.message and GIVES_UP not in state.message
+    return f"; {GIVES_UP} {node} gives it up, if it will not come back" if waits and node else ""
+
+
+def _tells(state: Ready) -> bool:
+    """A deletion is worth a word only where a node keeps it."""
+    return state.reason in TELLING or (state.reason == "Deleting" and OUT_OF_REACH in state.message)
+
+
+def _names(targets: Sequence[Target]) -> str:
+    return ",".join(target.name for target in targets)
 
 
 def await_goal(session: Session, targets: Sequence[Target], goal: Goal, seconds: float) -> list[Document]:

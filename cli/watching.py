@@ -31,11 +31,12 @@ class Change(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """What is watched. `project` is empty for the session's own."""
+    """What is watched. `project` is empty for the session's own; one `aside` only tells more: its end ends nothing."""
 
     kind: KindName
     query: Mapping[str, str] = {}
     project: str = ""
+    aside: bool = False
 
 
 class Deadline:
@@ -85,7 +86,8 @@ def _feed(session: Session, topic: Topic, deadline: Deadline, queue: SimpleQueue
             queue.put(change)
             deadline.left()
     except (Unreachable, ServerRefused, TimeoutError) as error:
-        queue.put(error)
+        if not topic.aside:
+            queue.put(error)
     finally:
         session.client.close()
 
@@ -142,8 +144,7 @@ def _stream(session: Session, topic: Topic, revision: str, deadline: Deadline) -
     path = paths.collection(topic.kind, topic.project or session.project)
     while True:
         silent = True
-        for line in session.client.stream(path, asked, timeout=deadline.left()):
-            deadline.left()
+        for line in session.client.stream(path, asked, left=deadline.left):
             silent = False
             found = json.loads(line)
             document = found.get("object") or {}

@@ -18,12 +18,13 @@ class Silence:
 
     nodes: int
     silent: tuple[str, ...]
+    how: str = "silent"
 
     def holds(self, brake: Brake) -> bool:
         return len(self.silent) >= brake.min_nodes and len(self.silent) > brake.lost_fraction * self.nodes
 
     def told(self, pool: str) -> str:
-        return f"{len(self.silent)} of {self.nodes} nodes of pool {pool} are silent"
+        return f"{len(self.silent)} of {self.nodes} nodes of pool {pool} are {self.how}"
 
 
 def silence(nodes: Iterable[Node], now: float) -> Silence:
@@ -31,6 +32,13 @@ def silence(nodes: Iterable[Node], now: float) -> Silence:
     listed = list(nodes)
     silent = [n.name for n in listed if _silent(n, now)]
     return Silence(len(listed), tuple(sorted(silent)))
+
+
+def unhealthy(nodes: Iterable[Node]) -> Silence:
+    """Nodes that are kept out of placements, whose number may say that they are not to blame."""
+    listed = list(nodes)
+    out = [node.name for node in listed if node.status.unhealthy is not None and not node.deleting]
+    return Silence(len(listed), tuple(sorted(out)), "unhealthy")
 
 
 def _silent(node: Node, now: float) -> bool:

@@ -6,9 +6,10 @@ from typing import ClassVar
 
 from controllers.bundles import resilience, verdict
 from controllers.bundles.children import changes, held_document, wanted_document
+from controllers.bundles.remembered import Remembered
 from controllers.bundles.rollout import Course, course
 from controllers.bundles.view import BundleView, observe
-from controllers.expansion import Expected, expand
+from controllers.expansion import Expected
 from controllers.runtime.controller import Reader
 from controllers.runtime.decision import Apply, Decision, Delete, Facts
 from resources import conditions
@@ -25,18 +26,21 @@ class BundleController:
     kind: ClassVar[str] = "bundle"
     places: ClassVar[bool] = False
 
+    def __init__(self) -> None:
+        self._known = Remembered()
+
     def observe(self, resource: Bundle, reader: Reader) -> BundleView:
         return observe(resource, reader)
 
     def decide(self, resource: Bundle, view: BundleView, facts: Facts) -> Decision:
-        return _deleting(resource, view) if resource.deleting else _live(resource, view, facts.now)
+        return _deleting(resource, view) if resource.deleting else _live(resource, view, self._known, facts.now)
 
 
-def _live(bundle: Bundle, view: BundleView, now: float) -> Decision:
+def _live(bundle: Bundle, view: BundleView, known: Remembered, now: float) -> Decision:
     jobs = {job.name: job for job in view.jobs}
     mark = verdict.broken(bundle, view.jobs, now)
     try:
-        expected = expand(bundle.name, bundle.spec, view.templates)
+        expected = known.expanded(bundle, view.templates)
     except Invalid as invalid:
         return _unusable(bundle, view, mark, str(invalid))
     documents = {
@@ -98,6 +102,7 @@ def _deleting(bundle: Bundle, view: BundleView) -> Decision:
     """Every job is asked to go; each ends its instance first. The last one lets the bundle go."""
     left = len(view.jobs)
     told = "is being deleted" if not left else f"is being deleted: {left} job{'s' * (left != 1)} to end"
+    told += verdict.way_out(view.jobs)
     status = BundleStatus(
         observed_generation=bundle.generation,
         conditions=(condition("Ready", False, "Deleting", told),),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from controllers.grouping import apart, groups, problems
@@ -34,6 +35,11 @@ class Expected:
     document: Document
     spec: JobSpec
     labels: Mapping[str, str]
+
+    @cached_property
+    def run(self) -> str:
+        """What makes its run this run."""
+        return run_fingerprint(self.spec)
 
 
 def template_names(spec: BundleSpec) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from controllers.runtime.decision import Decision, Facts
 from resources.allocation import Allocation
 from resources.instants import kept
 from resources.job import Job, JobStatus
+from resources.reference import Ref
 
 
 class JobController:
@@ -101,4 +102,5 @@ def _after(step: Step, claim: Allocation, fate: Fate) -> Step:
             after = recovery.lost(job, status, claim.node, pool, now)
         case _:
             after = recovery.vanished(job, status, claim.node, pool, now)
-    return replace(step, status=after.status, events=step.events + after.events)
+    refusers = () if after.refused_by is None else (Ref("node", after.refused_by),)
+    return replace(step, status=after.status, events=step.events + after.events, wake=step.wake + refusers)

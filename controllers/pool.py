@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from controllers.brake import Silence, silence
+from controllers.brake import Silence, silence, unhealthy
 from controllers.runtime.controller import Reader
 from controllers.runtime.decision import Decision, Facts
 from resources import conditions
@@ -40,12 +40,13 @@ class PoolController:
     def decide(self, resource: Pool, view: PoolView, facts: Facts) -> Decision:
         fixed = resource.spec.fixed_tier
         told = silence(view.nodes, facts.now)
+        ill = unhealthy(view.nodes)
         home = "" if fixed is None else fixed.name
         cap = sum(_vcpu(node, "cap") for node in view.nodes)
         claimed = sum(a.capacity_milli for a in view.allocations) / 1000
         status = PoolStatus(
             observed_generation=resource.generation,
-            conditions=tuple(_conditions(resource, view, told, claimed, cap)),
+            conditions=tuple(_conditions(resource, view, told, ill, claimed, cap)),
             node_count=len(view.nodes),
             used_capacity_fraction=round(claimed / cap, 6) if cap else 0,
             claimed_capacity=claimed,
@@ -73,7 +74,9 @@ def _vcpu(node: Node, part: str) -> float:
     return 0.0 if amount is None else float(getattr(amount, part))
 
 
-def _conditions(pool: Pool, view: PoolView, told: Silence, claimed: float, cap: float) -> Iterable[Condition]:
+def _conditions(
+    pool: Pool, view: PoolView, told: Silence, ill: Silence, claimed: float, cap: float
+) -> Iterable[Condition]:
     waits = _waits(view.waiting_jobs)
     elastic = [tier.name for tier in pool.spec.tiers if tier.scale_out == "elastic"]
     later = "" if not elastic else f"; {_tiers(elastic)} no machines yet: this version provisions none"
@@ -88,9 +91,13 @@ def _conditions(pool: Pool, view: PoolView, told: Silence, claimed: float, cap: 
         yield condition("CapacityShort", True, "NoFit", waits + later)
     elif conditions.find(pool.status.conditions, "CapacityShort") is not None:
         yield condition("CapacityShort", False, "HasCapacity", "no job waits")
+    held = []
     if told.holds(pool.spec.brake):
-        held = f"{told.told(pool.name)}: none is declared lost until fewer are"
-        yield condition("RemediationHeld", True, "MassLoss", held)
+        held.append(f"{told.told(pool.name)}: none is declared lost until fewer are")
+    if ill.holds(pool.spec.brake):
+        held.append(f"{ill.told(pool.name)}: look for what they share; none is replaced until fewer are")
+    if held:
+        yield condition("RemediationHeld", True, "MassLoss", "; ".join(held))
     elif conditions.find(pool.status.conditions, "RemediationHeld") is not None:
         yield condition("RemediationHeld", False, "NodesBack", "losses are acted on")
 

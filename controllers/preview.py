@@ -9,8 +9,9 @@ from controllers.placing import Mate, owner_of, policy_of, request_for
 from controllers.run_fingerprint import run_fingerprint
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
-from placement import FleetView, Placed, Provision, claim_for, plan
+from placement import FleetView, Placed, PoolPolicy, Provision, Request, claim_for, plan
 from placement.explain import Suggestion, Trace, sentence, trace, tree, would_fit
+from placement.request import CAPABILITY_PREFIX
 from resources.bundle import Bundle
 from resources.job import Job
 from resources.pool import Pool
@@ -44,6 +45,8 @@ class Preview:
     """runs, completed, restarts, placed, provision or unschedulable"""
     would_fit: tuple[str, ...] = ()
     tree: str = ""
+    missing: tuple[str, ...] = ()
+    """Capabilities that nothing in its pool has: no node, and no instance type that could be launched."""
 
 
 def explain(tx: Tx, job: Job, fleet: Fleet, server_started_at: float) -> Explanation | None:
@@ -128,4 +131,12 @@ def _placed(
             return Preview(name, None, tier, sentence(done), "provision", tree=told)
         case _:
             help_ = tuple(map(_suggested, would_fit(request, view, policy)))
-            return Preview(name, None, None, sentence(done), would_fit=help_, tree=told)
+            missing = _missing(request, view, policy)
+            return Preview(name, None, None, sentence(done), would_fit=help_, tree=told, missing=missing)
+
+
+def _missing(request: Request, view: FleetView, policy: PoolPolicy) -> tuple[str, ...]:
+    offered = {key for node in view.pool(request.pool) for key in node.labels}
+    offered |= {key for tier in policy.tiers for shape in tier.shapes for key in shape.labels}
+    wanted = [key for key in request.labels if key.startswith(CAPABILITY_PREFIX)]
+    return tuple(sorted(key.removeprefix(CAPABILITY_PREFIX) for key in wanted if key not in offered))

@@ -10,6 +10,12 @@ from resources.reference import Ref
 
 EffectState = Literal["pending", "applied", "rejected", "indeterminate"]
 FINAL: frozenset[str] = frozenset({"applied", "rejected"})
+CANCELLED = "cancelled"
+"""Code of an effect that was withdrawn before it happened: nobody refused anything."""
+STOPPED_FIRST = "JOB_REJECTED_CANCELLED"
+"""Code of a start whose stop reached the node before it."""
+INVALID_SPEC = "JOB_REJECTED_INVALID_SPEC"
+"""Code of a start that no node would carry out."""
 EFFECTS_FINALIZER = "rmctl/effects"
 """Kept on the owner while one of its effects is pending or indeterminate."""
 

@@ -14,6 +14,24 @@ InstanceState = Literal["prepared", "starting", "running", "ready", "stopping", 
 
 
 @dataclass(frozen=True)
+class Nic:
+    """A network card that is up; `speed_mbit` 0 where the machine does not say."""
+
+    name: str
+    addresses: tuple[str, ...] = ()
+    speed_mbit: int = 0
+
+
+@dataclass(frozen=True)
+class Driver:
+    """What an agent can run instances with; `kinds` is what it takes."""
+
+    id: str
+    version: str = ""
+    kinds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Inventory:
     """What a machine has. Capacity in thousandths of a vCPU, memory in MiB."""
 
@@ -27,6 +45,10 @@ class Inventory:
     utilization_cap: float = 1.0
     agent_version: str = ""
     labels: dict[str, str] = field(default_factory=dict)
+    machine_id: str = ""
+    """What the operating system calls the machine; it stays over boots."""
+    nics: tuple[Nic, ...] = ()
+    drivers: tuple[Driver, ...] = ()
 
 
 @dataclass(frozen=True)

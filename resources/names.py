@@ -42,6 +42,12 @@ def job_key(name: str) -> JobKey | None:
     return None
 
 
+def people(job: str) -> str:
+    """A job's wire name as people call it: `ch-1/primary/encode`."""
+    key = job_key(job)
+    return job if key is None else key.people
+
+
 def shown(kind: str, name: str) -> str:
     """`kind/name` as people read it and paste it into the next command."""
     key = job_key(name) if kind == "job" else None

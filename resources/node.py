@@ -54,6 +54,41 @@ class NoSchedule(Frozen):
     since: Instant = 0.0
 
 
+class Rejection(Frozen):
+    """A start that the node's agent refused."""
+
+    at: Instant
+    job: str
+    reason: str
+
+
+class Unhealthy(Frozen):
+    """Kept out of placements since then."""
+
+    since: Instant
+    reason: Literal["Rejections", "BlackHole"]
+    message: str
+
+
+class Terminate(Frozen):
+    """The end of the machine was asked for, once."""
+
+    issued_at: Instant
+    reason: str
+
+
+class SpareStatus(Frozen):
+    """A spare that once took a job is an ordinary node for good."""
+
+    consumed: bool = False
+
+
+class NicStatus(Frozen):
+    name: str
+    addresses: tuple[str, ...] = ()
+    speed_mbit: int = 0
+
+
 class NodeStatus(Status):
     phase: NodePhase = "prospective"
     provider_id: str | None = None
@@ -63,12 +98,23 @@ class NodeStatus(Status):
     agent_version: str | None = None
     last_heartbeat: Instant | None = None
     boot_id: str | None = None
+    machine_id: str | None = None
+    nics: tuple[NicStatus, ...] = ()
     capacity: dict[str, Amount] = Field(default_factory=dict)
     ports: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()
     jobs: tuple[str, ...] = ()
     no_schedule: tuple[NoSchedule, ...] = ()
+    rejections: tuple[Rejection, ...] = ()
+    """The last three."""
+    unhealthy: Unhealthy | None = None
+    healthy_since: Instant | None = None
+    """When it was last unhealthy no more; what led to that counts no longer."""
+    spare: SpareStatus | None = None
+    single_use: str | None = None
+    """The job that the machine was taken for, and with which it goes."""
+    terminate: Terminate | None = None
     silent_since: Instant | None = None
     lost_at: Instant | None = None
     given_up: bool = False

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from resources import pool_rules
+from resources.broken_rules import BrokenRule
 from resources.frozen import Count, Frozen, Int, Number, Text
 from resources.resource import Resource, Spec, Status
 from resources.schedules import Cron, TimeZone
 
+LEAD_SECONDS = 300.0
+"""What a machine of a cloud takes to come up, unless its tier says otherwise."""
 Percentage = Annotated[Number, Field(gt=0, le=1)]
 
 
@@ -65,22 +70,26 @@ class Tier(Frozen):
     candidate_instance_types: tuple[InstanceShape, ...] = ()
     machine: Machine | None = None
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Tier:
-        if self.root_volume is not None and self.kind != "aws":
-            raise ValueError("rootVolume: only for tiers of kind aws")
-        if self.scale_out == "elastic" and not self.candidate_instance_types:
-            raise ValueError("candidateInstanceTypes: an elastic tier needs at least one")
-        if self.scale_out == "elastic" and self.kind == "local-servers":
-            raise ValueError("scaleOut: own servers cannot be launched; use fixed")
-        return self
-
     @property
     def lead_seconds(self) -> float:
         """How long before a job's start its placement may begin."""
         if self.placement_lead_ms is not None:
             return self.placement_lead_ms / 1000
-        return 0.0 if self.kind == "local-servers" else 300.0
+        return 0.0 if self.kind == "local-servers" else LEAD_SECONDS
+
+    @property
+    def provision_timeout_seconds(self) -> float:
+        """How long a machine may take to come up before the jobs that wait for it are placed again."""
+        if self.provision_timeout_ms is not None:
+            return self.provision_timeout_ms / 1000
+        return 2 * max(self.lead_seconds, LEAD_SECONDS)
+
+    @property
+    def startup_grace_seconds(self) -> float:
+        """How long a machine may take to come up before it is terminated."""
+        if self.startup_grace_ms is not None:
+            return self.startup_grace_ms / 1000
+        return self.provision_timeout_seconds + LEAD_SECONDS
 
     @property
     def durable(self) -> bool:
@@ -172,15 +181,9 @@ class PoolSpec(Spec):
     limits: Limits = Limits()
     health: Health = Health()
 
-    @model_validator(mode="after")
-    def _tiers(self) -> PoolSpec:
-        names = [tier.name for tier in self.tiers]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise ValueError(f'tiers: duplicateTier: "{twice}" is named twice')
-        if sum(tier.scale_out == "fixed" for tier in self.tiers) > 1:
-            raise ValueError("tiers: at most one fixed tier")
-        return self
+    @classmethod
+    def broken_rules(cls, document: Mapping[str, Any]) -> Iterable[BrokenRule]:
+        return pool_rules.broken(document)
 
     @property
     def fixed_tier(self) -> Tier | None:

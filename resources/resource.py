@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
+from resources.broken_rules import BrokenRule
 from resources.canonical import Document
 from resources.conditions import Condition
 from resources.frozen import Frozen
@@ -15,6 +16,11 @@ from resources.reference import Ref
 
 class Spec(Frozen):
     """What callers ask."""
+
+    @classmethod
+    def broken_rules(cls, document: Mapping[str, Any]) -> Iterable[BrokenRule]:  # noqa: ARG003  most kinds have none
+        """What is wrong between the fields of a document of any shape, told beside what is wrong with each field."""
+        return ()
 
 
 class Status(Frozen):

@@ -10,7 +10,10 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from resources.broken_rules import BrokenRule
+from resources.canonical import Document
 from resources.frozen import spelled
+from resources.resource import Spec
 
 M = TypeVar("M", bound=BaseModel)
 PREFERRED = {"restart": "avoidSpare", "always": "avoidSpare", "restrat": "avoidSpare"}
@@ -24,6 +27,8 @@ class FieldError:
     message: str
     hint: str = ""
     unknown: bool = False
+    code: str = ""
+    """Stable, for programs; only some problems have one."""
 
     def __str__(self) -> str:
         return self.message if self.unknown else f"{self.path}: {self.message}" if self.path else self.message
@@ -41,10 +46,18 @@ def parse(model: type[M], document: object, *, path: str = "spec") -> M:
     """The model of a document. Raises Invalid with all problems."""
     if not isinstance(document, dict):
         raise Invalid([FieldError(path, f"expected an object, got {spelled(document)}")])
+    rules = [FieldError(f"{path}.{rule.field}", rule.words, code=rule.code) for rule in _broken(model, document)]
     try:
-        return model.model_validate(document)
+        parsed = model.model_validate(document)
     except ValidationError as error:
-        raise Invalid(_translated(model, _own(error.errors(include_url=False)), path)) from None
+        raise Invalid(_translated(model, _own(error.errors(include_url=False)), path) + rules) from None
+    if rules:
+        raise Invalid(rules)
+    return parsed
+
+
+def _broken(model: type[BaseModel], document: Document) -> Iterable[BrokenRule]:
+    return model.broken_rules(document) if issubclass(model, Spec) else ()
 
 
 def _own(errors: Sequence[ErrorDetails]) -> list[ErrorDetails]:
@@ -118,9 +131,13 @@ def _one(model: type[BaseModel], error: ErrorDetails, path: str) -> FieldError:
         case kind if kind in _EXPECTED:
             return FieldError(where, f"expected {_EXPECTED[kind]}, got {spelled(value)}")
         case kind if kind in _LIMITS:
-            return FieldError(where, _LIMITS[kind].format(**context))
+            return FieldError(where, _LIMITS[kind].format(**context), code=_limit_code(where, kind))
         case _:
             return FieldError(where, error["msg"])
+
+
+def _limit_code(where: str, kind: str) -> str:
+    return "emptyPoolName" if kind == "string_too_short" and where.endswith(("spec.pool", "Policy.pool")) else ""
 
 
 def _inner(where: str, text: str) -> FieldError:

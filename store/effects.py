@@ -10,7 +10,20 @@ from typing import Any
 from sqlalchemy import bindparam, exists, func, or_, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from resources.effect import Absent, Answer, Applied, Deferred, Effect, EffectRecord, Observation, Rejected, Unknown
+from resources.effect import (
+    CANCELLED,
+    INVALID_SPEC,
+    STOPPED_FIRST,
+    Absent,
+    Answer,
+    Applied,
+    Deferred,
+    Effect,
+    EffectRecord,
+    Observation,
+    Rejected,
+    Unknown,
+)
 from resources.event import Event
 from resources.resource import Resource
 from store import events
@@ -54,6 +67,19 @@ _claim = prepared(
         table.c.key == bindparam("b_key"),
         table.c.lease_generation == bindparam("b_lease"),
     )
+)
+_refused = prepared(
+    select(table)
+    .where(
+        table.c.target == bindparam("t"),
+        table.c.state == "rejected",
+        table.c.kind == "StartJob",
+        table.c.code != CANCELLED,
+        table.c.code != INVALID_SPEC,
+        table.c.code != STOPPED_FIRST,
+        table.c.completed_at > bindparam("since"),
+    )
+    .order_by(table.c.completed_at, table.c.uid, table.c.key)
 )
 _mine = prepared(
     update(table)
@@ -143,6 +169,11 @@ def of(tx: Tx, uid: str) -> tuple[EffectRecord, ...]:
 def open_of(tx: Tx, uid: str) -> tuple[EffectRecord, ...]:
     """The pending and indeterminate ones of one resource."""
     return tuple(map(record_of, tx.execute(_open_of, {"u": uid})))
+
+
+def refused_by(tx: Tx, target: str, since: float) -> tuple[EffectRecord, ...]:
+    """Starts that a node refused after that instant, oldest first."""
+    return tuple(map(record_of, tx.execute(_refused, {"t": target, "since": since})))
 
 
 def any_open(tx: Tx, uid: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from sqlalchemy.pool import NullPool, StaticPool
 READ = {"rm_read": True}
 SHARED = {"check_same_thread": False}
 WAL_LIMIT = 64 * 1024 * 1024
+OTHERS = 0o077
 FIXED = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
 """First releases of their lines without the WAL-reset race."""
 
@@ -32,6 +34,8 @@ def open_engine(path: Path | None, *, synchronous: str = "FULL", module: Any = s
     @event.listens_for(engine, "connect")
     def _configure(connection: sqlite3.Connection, _record: Any) -> None:
         connection.isolation_level = None
+        if path is not None:
+            _keep_private(path)
         settings = [
             "PRAGMA busy_timeout=10000",
             "PRAGMA foreign_keys=ON",
@@ -56,6 +60,17 @@ def open_engine(path: Path | None, *, synchronous: str = "FULL", module: Any = s
         connection.exec_driver_sql("BEGIN" if reading else "BEGIN IMMEDIATE")
 
     return engine
+
+
+def _keep_private(path: Path) -> None:
+    """Nobody else may read what stands in the store. What SQLite lays beside the file gets the file's mode."""
+    for one in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
+        try:
+            found = one.stat()
+        except FileNotFoundError:
+            continue
+        if found.st_mode & OTHERS and found.st_uid == os.geteuid():
+            one.chmod(stat.S_IMODE(found.st_mode) & ~OTHERS)
 
 
 def library_warning(version: tuple[int, ...] = sqlite3.sqlite_version_info) -> str | None:

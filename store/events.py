@@ -67,21 +67,23 @@ _surplus = prepared(_beyond.where(table.c.severity == bindparam("s"), table.c.ty
 _surplus_audit = prepared(_beyond.where(table.c.type == AUDIT))
 
 
-def add(tx: Tx, ref: Ref, uid: str, event: Event) -> None:
-    """Raises TooLarge for a payload over 64 KiB."""
+def add(tx: Tx, ref: Ref, uid: str, event: Event) -> int:
+    """The id of its row, the one that it was merged into if there was one. Raises TooLarge for more than 64 KiB."""
     found = tx.execute(_same, {"u": uid, "t": event.type, "s": event.severity, "m": event.message}).first()
     if found is None:
-        add_new(tx, ref, uid, event)
+        number = add_new(tx, ref, uid, event)
     else:
+        number = int(found.id)
         _count_up(tx, found, ref, event)
     _trim(tx, uid, event)
+    return number
 
 
-def add_new(tx: Tx, ref: Ref, uid: str, event: Event) -> None:
-    """One that no equal one can precede. What is too many by then goes with the next `add`."""
+def add_new(tx: Tx, ref: Ref, uid: str, event: Event) -> int:
+    """The id of one that no equal one can precede. What is too many by then goes with the next `add`."""
     payload = _bounded(event)
     revision = _append(tx, "ADDED", ref, uid, event, count=1, first=tx.now)
-    tx.write(
+    inserted = tx.write(
         _insert,
         {
             "uid": uid,
@@ -99,6 +101,7 @@ def add_new(tx: Tx, ref: Ref, uid: str, event: Event) -> None:
         },
     )
     tx.note(Evented(ref, event.type))
+    return int(inserted.lastrowid)
 
 
 def _count_up(tx: Tx, found: Row[Any], ref: Ref, event: Event) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import Row, bindparam, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from resources.canonical import canonical
-from resources.facts import Instance, Inventory, LogTail, NodeFacts
+from resources.facts import Driver, Instance, Inventory, LogTail, Nic, NodeFacts
 from store.node_tables import instances, log_tails, node_facts
 from store.notes import NodeReported
 from store.statements import prepared
@@ -39,6 +39,16 @@ _every = select(instances).order_by(instances.c.uid, instances.c.attempt, instan
 _instances = prepared(_every)
 _instances_of = prepared(_every.where(instances.c.uid == bindparam("u")))
 _instances_on = prepared(_every.where(instances.c.node == bindparam("n")))
+_ended_at_once = prepared(
+    _every.where(
+        instances.c.node == bindparam("n"),
+        instances.c.state == "exited",
+        instances.c.ready_at.is_(None),
+        instances.c.reason == "",
+        instances.c.ran_seconds < bindparam("within"),
+        instances.c.at > bindparam("since"),
+    )
+)
 _put_instance = insert(instances)
 _upsert_instance = prepared(
     _put_instance.on_conflict_do_update(
@@ -81,6 +91,8 @@ def put_facts(tx: Tx, facts: NodeFacts) -> None:
                     PATIENCE: facts.lost_seconds,
                     "capabilities": list(facts.inventory.capabilities),
                     "images": list(facts.inventory.images),
+                    "drivers": [asdict(one) | {"kinds": list(one.kinds)} for one in facts.inventory.drivers],
+                    "nics": [asdict(nic) | {"addresses": list(nic.addresses)} for nic in facts.inventory.nics],
                 }
             ),
             "last_heartbeat": facts.last_heartbeat,
@@ -128,6 +140,12 @@ def list_instances(tx: Tx, *, uid: str | None = None, node: str | None = None) -
     else:
         rows = tx.execute(_instances)
     return tuple(i for i in map(_read_instance, rows) if node in (None, i.node))
+
+
+def ended_at_once(tx: Tx, node: str, since: float, within: float) -> tuple[Instance, ...]:
+    """Instances that ended on a node after that instant, by themselves, before `within` seconds, and never ready."""
+    rows = tx.execute(_ended_at_once, {"n": node, "within": within, "since": since})
+    return tuple(map(_read_instance, rows))
 
 
 def put_instance(tx: Tx, instance: Instance) -> None:
@@ -178,7 +196,10 @@ def _trim(tx: Tx, uid: str) -> None:
 def _read_facts(row: Row[Any]) -> NodeFacts:
     known = json.loads(row.inventory)
     lost_seconds = known.pop(PATIENCE, 0.0)
-    inventory = Inventory(**{**known, "capabilities": tuple(known["capabilities"]), "images": tuple(known["images"])})
+    lists = {name: tuple(known[name]) for name in ("capabilities", "images")}
+    nics = tuple(Nic(**nic | {"addresses": tuple(nic["addresses"])}) for nic in known.get("nics", ()))
+    drivers = tuple(Driver(**one | {"kinds": tuple(one["kinds"])}) for one in known.get("drivers", ()))
+    inventory = Inventory(**{**known, **lists, "nics": nics, "drivers": drivers})
     connected = bool(row.connected)
     return NodeFacts(
         row.node, row.boot_id, inventory, row.last_heartbeat, row.report_seq, connected, lost_seconds=lost_seconds

@@ -22,8 +22,9 @@ from store.tables import meta
 class Schema:
     """Migrations of one program, by default those that it carries. `known` are its revisions, `head` the newest."""
 
-    def __init__(self, migrations: Path | None = None) -> None:
+    def __init__(self, migrations: Path | None = None, migrated: Callable[[], None] | None = None) -> None:
         self._config = Config()
+        self._config.attributes["migrated"] = migrated
         self._config.set_main_option("script_location", str(migrations or _carried()))
         scripts = ScriptDirectory.from_config(self._config)
         self.known = frozenset(script.revision for script in scripts.walk_revisions())

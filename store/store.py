@@ -48,18 +48,24 @@ class Store:
 
     @classmethod
     def open(
-        cls, folder: Path, environment: Environment, *, synchronous: str = "FULL", migrations: Path | None = None
+        cls,
+        folder: Path,
+        environment: Environment,
+        *,
+        synchronous: str = "FULL",
+        migrations: Path | None = None,
+        migrated: Callable[[], None] | None = None,
     ) -> Store:
         """The store in a data folder, made when missing. Raises Refused naming why it cannot be used.
 
-        `migrations` are those of another program than this one: for tests.
+        `migrations` are those of another program, `migrated` is called before one is committed: for tests.
         """
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         network = network_file_system(folder)
         if network:
             raise Refused(f"data directory is on {network}: SQLite WAL needs a local filesystem")
         lock = lock_folder(folder)
-        schema = Schema(migrations)
+        schema = Schema(migrations, migrated)
         try:
             schema.check(folder / DATABASE, lock.store)
             engine = open_engine(folder / DATABASE, synchronous=synchronous)

@@ -81,13 +81,23 @@ class BundleStage:
         self.jobs[name] = replace(old, document=document, spec=spec, generation=old.generation + 1)
 
     def job(
-        self, name: str, phase: str = "running", ready: tuple[bool | None, str] = (True, "Running"), **status: Any
+        self,
+        name: str,
+        phase: str = "running",
+        ready: tuple[bool | None, str] = (True, "Running"),
+        *,
+        message: str = "said by its controller",
+        unfit: str = "",
+        **status: Any,
     ) -> BundleStage:
         """Its controller has had its say on the spec as it stands."""
         job = self.jobs[name]
+        told = [condition("Ready", *ready, message)]
+        if unfit:
+            told.append(condition("Unschedulable", True, "NoFit", unfit))
         fields = {
             "phase": phase,
-            "conditions": (condition("Ready", *ready, "said by its controller"),),
+            "conditions": tuple(c.model_copy(update={"observed_generation": job.generation}) for c in told),
             "observed_generation": job.generation,
             "run_fingerprint": run_fingerprint(job.spec),
             "history_generation": job.spec.history_generation,

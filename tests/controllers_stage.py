@@ -17,6 +17,7 @@ from resources.allocation import Allocation
 from resources.canonical import Document
 from resources.conditions import Condition
 from resources.effect import EffectRecord
+from resources.event import Event
 from resources.facts import Instance
 from resources.job import Job, JobSpec, JobStatus
 from resources.pool import Pool, PoolSpec, PoolStatus
@@ -70,6 +71,7 @@ class Stage:
     siblings: list[Sibling] = field(default_factory=list)
     fleet: FleetView = field(default_factory=FleetView)
     gone: bool = False
+    cited: list[Event] = field(default_factory=list)
 
     def node(self, name: str, *, vcpu: int = 4, zone: str = "", **views: Any) -> Stage:
         self.nodes[name] = NodeState(name, zone=zone, address=f"at-{name}")
@@ -150,6 +152,9 @@ class Stage:
             self.job.status.conditions, status.conditions, generation=self.job.generation, now=self.now
         )
         stored = status.model_copy(update={"conditions": merged, "observed_generation": self.job.generation})
+        if decision.cite is not None:
+            self.cited.append(decision.cite)
+            stored = stored.model_copy(update={"decision": str(len(self.cited))})
         stored = JobStatus.model_validate_json(stored.model_dump_json(by_alias=True))
         finalizers = self.job.finalizers if decision.finalizers is None else decision.finalizers
         self.job = replace(self.job, status=stored, finalizers=finalizers)

@@ -50,6 +50,7 @@ class FakeApi:
         self.socket = socket
         self.requests: list[Request] = []
         self._answers: dict[str, list[Reply]] = {}
+        self._lock = threading.Lock()
 
     @property
     def address(self) -> str:
@@ -75,7 +76,8 @@ class FakeApi:
         replies = self._answers.get(f"{request.method} {request.path}")
         if replies is None:
             return status(404, "NotFound", f"{request.path}: not found")
-        found = replies.pop(0) if len(replies) > 1 else replies[0]
+        with self._lock:
+            found = replies.pop(0) if len(replies) > 1 else replies[0]
         return found if isinstance(found, Answer) else found(request)
 
 
@@ -127,6 +129,9 @@ def serving(folder: Path) -> Iterator[FakeApi]:
     class Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
         daemon_threads = True
         request_queue_size = 16
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """Nothing: whoever has seen enough goes away in the middle, and a test reads what stands on stderr."""
 
     with Server(str(api.socket), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)

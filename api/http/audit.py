@@ -73,7 +73,7 @@ class Refusals:
         self._threads = threads
         self._strangers = 0
         self._flush: asyncio.TimerHandle | None = None
-        self._writing: set[asyncio.Task[None]] = set()
+        self._writing: set[asyncio.Task[int]] = set()
 
     async def known(self, caller: Caller, message: str, method: str, path: str) -> None:
         """Durable when it returns."""
@@ -96,7 +96,7 @@ class Refusals:
         self._writing.add(task)
         task.add_done_callback(self._told)
 
-    def _told(self, task: asyncio.Task[None]) -> None:
+    def _told(self, task: asyncio.Task[int]) -> None:
         self._writing.discard(task)
         if not task.cancelled() and task.exception() is not None:
             log.error("the audit could not be written", error=str(task.exception()))

@@ -125,7 +125,8 @@ def _name(metadata: Mapping[str, Any], kind: Kind | None, expected: str | None, 
     name = metadata.get("name")
     if name in (None, ""):
         if expected is None:
-            errors.append(FieldError("metadata.name", "required"))
+            empty = name == "" and kind is not None and kind.name == "pool"
+            errors.append(FieldError("metadata.name", "required", code="emptyPoolName" if empty else ""))
         return expected or ""
     if not isinstance(name, str):
         errors.append(FieldError("metadata.name", f"expected text, got {spelled(name)}"))

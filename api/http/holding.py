@@ -1,4 +1,4 @@
-"""`/server/hold` and `/server/resume`: whether effects are begun."""
+"""`/server/hold` and `/server/resume`: whether effects are begun; below `/audit`, whether all agrees."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from api.http.strict_json import loads
 from api.http.threads import Threads
 from resources.canonical import Document
 from resources.instants import rfc3339
-from store import capacity_audit, holds
+from store import capacity_audit, holds, record_audit
 from store.tx import Tx
 
 
@@ -30,6 +30,7 @@ class Holding:
             Route(f"{ROOT}/server/hold", self.hold, methods=["POST"]),
             Route(f"{ROOT}/server/resume", self.resume, methods=["POST"]),
             Route(f"{ROOT}/audit/capacity", self.audited, methods=["GET"]),
+            Route(f"{ROOT}/audit/records", self.verified, methods=["GET"]),
         ]
 
     async def standing(self, _request: Request) -> Response:
@@ -66,9 +67,18 @@ class Holding:
     async def audited(self, _request: Request) -> Response:
         return exchange.answer(await self._threads.read(self._audit))
 
+    async def verified(self, _request: Request) -> Response:
+        """All that is on record is read back, in one snapshot."""
+        return exchange.answer(await self._threads.read(_records))
+
     def _audit(self, tx: Tx) -> Document:
         found = capacity_audit.audit(tx, self._services.strays())
         return {"kind": "CapacityAudit", "apiVersion": "rmctl/v1", "findings": [one.document() for one in found]}
+
+
+def _records(tx: Tx) -> Document:
+    doubts = [one.document() for one in record_audit.verify(tx)]
+    return {"kind": "RecordAudit", "apiVersion": "rmctl/v1", "read": record_audit.counts(tx), "findings": doubts}
 
 
 async def _body(request: Request) -> Document:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -12,6 +14,7 @@ from api.http.services import Preview, Services
 from api.http.threads import Threads
 from resources.bundle import Bundle
 from resources.canonical import Document
+from resources.names import shown
 from store.tx import Tx
 
 
@@ -39,12 +42,23 @@ class Planning:
             for written in batch.apply(tx, submissions, how):
                 item = batch.item(written)
                 if isinstance(written.resource, Bundle):
-                    item["placements"] = [_told(one) for one in self._services.plan(tx, written.resource, traced)]
+                    previews = self._services.plan(tx, written.resource, traced)
+                    item["placements"] = [_told(one) for one in previews]
+                    item["warnings"] = [text for one in previews for text in _warnings(one)]
                 items.append(item)
             return items
 
         items = await self._threads.write(planned, dry_run=True)
         return exchange.answer({"kind": "Plan", "apiVersion": "rmctl/v1", "items": items})
+
+
+def _warnings(one: Preview) -> Iterator[str]:
+    """What keeps a job waiting though nothing is wrong with its bundle: it can be applied all the same."""
+    name = one.job if one.job.startswith("job/") else shown("job", one.job)
+    if one.answer == "unschedulable":
+        yield f"{name} would wait: {one.sentence}"
+    for capability in one.missing:
+        yield f"{name}: nothing in its pool has {capability}"
 
 
 def _told(one: Preview) -> Document:
@@ -57,6 +71,8 @@ def _told(one: Preview) -> Document:
     }
     if one.would_fit:
         told["wouldFit"] = list(one.would_fit)
+    if one.missing:
+        told["missing"] = list(one.missing)
     if one.tree:
         told["trace"] = one.tree
     return told

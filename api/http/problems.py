@@ -22,9 +22,12 @@ class Cause:
     reason: str = "FieldValueInvalid"
     hint: str = ""
     document: int | None = None
+    code: str = ""
 
     def as_document(self) -> Document:
         told: Document = {"reason": self.reason, "message": self.message, "field": self.field}
+        if self.code:
+            told["code"] = self.code
         if self.hint:
             told["hint"] = self.hint
         if self.document is not None:
@@ -137,7 +140,7 @@ def cause_of(error: FieldError, document: int | None = None) -> Cause:
         reason = "FieldValueUnknown"
     elif error.message.startswith("required"):
         reason = "FieldValueRequired"
-    return Cause(error.message, error.path, reason, error.hint, document)
+    return Cause(error.message, error.path, reason, error.hint, document, error.code)
 
 
 def translated(error: Exception, ref: Ref | None = None) -> Problem | None:

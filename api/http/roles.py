@@ -76,6 +76,7 @@ NEEDS: Mapping[str, Mapping[str, Need]] = {
     f"{ROOT}/server/hold": {"GET": LOOK, "POST": Need("admin", "hold effects")},
     f"{ROOT}/server/resume": {"POST": Need("admin", "let effects begin")},
     f"{ROOT}/audit/capacity": ONLY_GET,
+    f"{ROOT}/audit/records": ONLY_GET,
     f"{ROOT}/backup": {"GET": LOOK, "POST": Need("admin", "make backups")},
     f"{ROOT}/backup/kept": {"POST": Need("admin", "make backups")},
     SECRETS: {"GET": reading("list secrets", "operator")},

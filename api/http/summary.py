@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from api.http.durations import span
+from resources import deletion
 from resources.canonical import Document
 from resources.instants import instant
 from resources.names import job_key, shown
@@ -50,8 +51,7 @@ def sentence(document: Document, *, now: float) -> str:
     name = shown(str(document.get("kind", "")), str(document["metadata"].get("name", "")))
     since = document["metadata"].get("deletionTimestamp")
     if since is not None:
-        left = ", ".join(_finalizers(document))
-        return f"{name} is being deleted since {since}" + (f": {left} left" if left else "")
+        return f"{name} {deletion.clause(str(since), state.message, _finalizers(document))}"
     clause = _told(state)
     since = moment(_status(document).get("readyAt"))
     if document.get("kind") == "job" and state.reason == "Running" and since is not None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from api.http import cures, story
 from api.http.durations import short
 from api.http.logs import chosen
 from api.http.services import Explanation
 from api.http.summary import counted
-from resources import conditions
+from resources import conditions, deletion
 from resources.conditions import Condition
 from resources.event import CHRONICLE
 from resources.facts import Instance
 from resources.instants import rfc3339
-from resources.names import shown
 from resources.resource import Resource
 from store import effects, events, ledger, nodes, resources
 from store.tx import Tx
@@ -55,10 +55,9 @@ def sentence(resource: Stored, ready: Condition | None, explanation: Explanation
     """What is the matter, in one line that begins with the resource's name."""
     name = str(resource.ref)
     if resource.deletion_timestamp is not None:
-        left = ", ".join(resource.finalizers)
-        return f"{name} is being deleted since {rfc3339(float(int(resource.deletion_timestamp)))}" + (
-            f": {left} left" if left else ""
-        )
+        told = ready.message if ready is not None and ready.reason == "Deleting" else ""
+        since = rfc3339(float(int(resource.deletion_timestamp)))
+        return f"{name} {deletion.clause(since, told, resource.finalizers)}"
     if explanation is not None:
         return f"{name} waits for a place: {explanation.sentence}"
     if ready is None or ready.observed_generation < resource.generation:
@@ -85,22 +84,14 @@ def _waiting(explanation: Explanation) -> tuple[Section, ...]:
 
 
 def _job(tx: Tx, job: Stored) -> tuple[list[Section], tuple[str, ...]]:
-    name = shown("job", job.name).partition("/")[2]
     ended = [one for one in nodes.list_instances(tx, uid=job.uid) if not one.alive]
     sections = [Section("Exits", tuple(_exit(one) for one in sorted(ended, key=_newest)))] if ended else []
     if ended:
         sections.append(_last_words(tx, job))
+    if job.status.node and (ready := conditions.find(job.status.conditions, "Ready")) and ready.status == "True":
+        sections += [Section("How it got here", story.steps(tx, job)), Section("Why this node", story.choice(tx, job))]
     sections.append(_conditions(job))
-    ready = conditions.find(job.status.conditions, "Ready")
-    match ready.reason if ready else "":
-        case "NoFit" | "Provisioning":
-            return sections, (f"rmctl edit bundle/{job.spec.bundle}", f"rmctl edit pool/{job.spec.pool}")
-        case "CrashLooping" | "Recovering" | "Broken" | "Dropped":
-            return sections, (f"rmctl logs {name} --previous", f"rmctl restart bundle/{job.spec.bundle}")
-        case "Dormant":
-            return sections, (f"rmctl start {name}",)
-        case _:
-            return sections, (f"rmctl logs {name} -f",) if job.status.node else (f"rmctl describe {job.ref}",)
+    return sections, cures.of_job(tx, job)
 
 
 def _bundle(tx: Tx, bundle: Stored) -> tuple[list[Section], tuple[str, ...]]:
@@ -129,8 +120,7 @@ def _node(tx: Tx, node: Stored) -> tuple[list[Section], tuple[str, ...]]:
         Section("Room", room),
         Section("Jobs", held),
     ]
-    steps = (f"rmctl uncordon {node.name}",) if node.spec.cordoned else (f"rmctl describe {node.ref}",)
-    return [*sections, _conditions(node)], steps
+    return [*sections, _conditions(node)], cures.of_node(node)
 
 
 def _pool(tx: Tx, pool: Stored) -> tuple[list[Section], tuple[str, ...]]:

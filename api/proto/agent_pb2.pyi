@@ -245,12 +245,16 @@ class Inventory(_message.Message):
     NICS_FIELD_NUMBER: _builtins.int
     IMAGES_FIELD_NUMBER: _builtins.int
     UTILIZATION_CAP_FIELD_NUMBER: _builtins.int
+    MACHINE_ID_FIELD_NUMBER: _builtins.int
+    DRIVERS_FIELD_NUMBER: _builtins.int
     capacity_milli: _builtins.int
     cores: _builtins.int
     memory_mib: _builtins.int
     zone: _builtins.str
     address: _builtins.str
     utilization_cap: _builtins.float
+    machine_id: _builtins.str
+    """What the operating system calls the machine; empty where it does not say."""
     @_builtins.property
     def capabilities(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
@@ -261,6 +265,10 @@ class Inventory(_message.Message):
     def nics(self) -> _containers.RepeatedCompositeFieldContainer[Global___Nic]: ...
     @_builtins.property
     def images(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def drivers(self) -> _containers.RepeatedCompositeFieldContainer[Global___Driver]:
+        """What this agent can run instances with."""
+
     def __init__(
         self,
         *,
@@ -275,14 +283,44 @@ class Inventory(_message.Message):
         nics: _abc.Iterable[Global___Nic] | None = ...,
         images: _abc.Iterable[_builtins.str] | None = ...,
         utilization_cap: _builtins.float = ...,
+        machine_id: _builtins.str = ...,
+        drivers: _abc.Iterable[Global___Driver] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "capabilities", b"capabilities", "capacity_milli", b"capacity_milli", "cores", b"cores", "devices", b"devices", "images", b"images", "labels", b"labels", "memory_mib", b"memory_mib", "nics", b"nics", "utilization_cap", b"utilization_cap", "zone", b"zone"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["address", b"address", "capabilities", b"capabilities", "capacity_milli", b"capacity_milli", "cores", b"cores", "devices", b"devices", "drivers", b"drivers", "images", b"images", "labels", b"labels", "machine_id", b"machine_id", "memory_mib", b"memory_mib", "nics", b"nics", "utilization_cap", b"utilization_cap", "zone", b"zone"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___Inventory: _TypeAlias = Inventory  # noqa: Y015
+
+@_typing.final
+class Driver(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    VERSION_FIELD_NUMBER: _builtins.int
+    KINDS_FIELD_NUMBER: _builtins.int
+    id: _builtins.str
+    version: _builtins.str
+    @_builtins.property
+    def kinds(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What it takes: command, image."""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.str = ...,
+        version: _builtins.str = ...,
+        kinds: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "kinds", b"kinds", "version", b"version"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Driver: _TypeAlias = Driver  # noqa: Y015
 
 @_typing.final
 class Device(_message.Message):

@@ -6,8 +6,12 @@ import math
 from typing import get_args
 
 from api.proto import agent_pb2 as wire
-from resources.facts import Instance, InstanceState, Inventory
+from resources.facts import Driver, Instance, InstanceState, Inventory, Nic
 
+MOST_NICS = 64
+MOST_LABEL = 63
+MOST_TEXT = 128
+"""What is kept of a machine's words about itself; more is cut off."""
 STATES: tuple[InstanceState, ...] = get_args(InstanceState)
 TO_WIRE = {name: wire.State.Value(name.upper()) for name in STATES}
 FROM_WIRE = {number: name for name, number in TO_WIRE.items()}
@@ -86,7 +90,15 @@ def inventory_from_wire(message: wire.Inventory, agent_version: str) -> Inventor
         utilization_cap=cap if math.isfinite(cap) and 0 < cap <= 1 else 1.0,
         agent_version=agent_version,
         labels=dict(message.labels),
+        machine_id=message.machine_id[:MOST_TEXT],
+        nics=tuple(_nic(nic) for nic in message.nics[:MOST_NICS]),
+        drivers=tuple(Driver(one.id, one.version[:MOST_LABEL], tuple(one.kinds)) for one in message.drivers),
     )
+
+
+def _nic(message: wire.Nic) -> Nic:
+    addresses = tuple(address[:MOST_TEXT] for address in message.addresses[:MOST_NICS])
+    return Nic(message.name[:MOST_TEXT], addresses, max(message.speed_mbit, 0))
 
 
 def _instant(field: str, value: float, now: float) -> float:

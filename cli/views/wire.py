@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from resources import deletion
 from resources.instants import instant
 from resources.names import shown
 
@@ -130,8 +131,8 @@ def deleting(document: Document) -> str:
     since = metadata(document).get("deletionTimestamp")
     if since is None:
         return ""
-    left = ", ".join(map(str, metadata(document).get("finalizers") or ()))
-    return f"is being deleted since {since}" + (f": {left} left" if left else "")
+    left = [str(name) for name in metadata(document).get("finalizers") or ()]
+    return deletion.clause(str(since), ready(document).message, left)
 
 
 def told(state: Ready) -> str:

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from controllers.bundles.view import is_ready, serving
 from controllers.expansion import Expected
 from controllers.run_fingerprint import run_fingerprint
+from resources import conditions
 from resources.bundle import Bundle, Rollout
 from resources.canonical import Document, fingerprint
 from resources.job import Job, JobSpec
+from resources.names import people
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,8 @@ class Course:
     held: frozenset[str] = frozenset()
     failed: str = ""
     next_look: float | None = None
+    waits: str = ""
+    """Which job of the backup has no place, and what would help."""
 
     @property
     def rolling(self) -> bool:
@@ -34,7 +38,7 @@ def course(
     jobs: Mapping[str, Job],
     now: float,
 ) -> Course:
-    prints = {name: run_fingerprint(JobSpec.model_validate(document)) for name, document in documents.items()}
+    prints = {one.key.wire: _print(one, documents[one.key.wire]) for one in expected}
     target = fingerprint(prints)[:16]
     old = bundle.status.rollout
     there = {name: job for name, job in jobs.items() if name in prints and not job.deleting}
@@ -54,7 +58,15 @@ def course(
     deadline = since + bundle.spec.update.ready_timeout_seconds
     failed = _failed(bundle, backups, there, prints, late=now >= deadline)
     phase = "stopped" if failed else "backup"
-    return Course(Rollout(phase=phase, **known), held, failed, None if failed else deadline)
+    waits = _without_place(backups, there)
+    return Course(Rollout(phase=phase, **known), held, failed, None if failed else deadline, waits)
+
+
+def _print(one: Expected, document: Document) -> str:
+    """Of what the bundle adds to an expanded spec, a restart alone makes it another run."""
+    if document.get("restartedAt") == one.document.get("restartedAt"):
+        return one.run
+    return run_fingerprint(JobSpec.model_validate(document))
 
 
 def _held(
@@ -77,6 +89,16 @@ def _runs(job: Job, wanted: str) -> bool:
     return is_ready(job) and run_fingerprint(job.spec) == wanted and job.status.run_fingerprint == wanted
 
 
+def _without_place(backups: Sequence[str], jobs: Mapping[str, Job]) -> str:
+    for job in (jobs[name] for name in backups if name in jobs):
+        unfit = conditions.find(job.status.conditions, "Unschedulable")
+        if unfit is not None and unfit.status == "True" and job.status.observed_generation == job.generation:
+            name = people(job.name)
+            cure = f"rmctl why job/{name} tells what would help; update.strategy: allAtOnce waits for no backup"
+            return f"{name} has no place: {unfit.message}. {cure}"
+    return ""
+
+
 def _failed(
     bundle: Bundle, backups: Sequence[str], jobs: Mapping[str, Job], prints: Mapping[str, str], *, late: bool
 ) -> str:
@@ -85,6 +107,7 @@ def _failed(
         if job is not None and job.status.terminal and job.status.run_fingerprint == prints[name]:
             return f"the backup's {job.spec.job_name} is given up at the new spec; the primary keeps what it runs"
     if late:
-        seconds = bundle.spec.update.ready_timeout_seconds
-        return f"the backup was not ready within {seconds:g} s at the new spec; the primary keeps what it runs"
+        seconds, waits = bundle.spec.update.ready_timeout_seconds, _without_place(backups, jobs)
+        why = f": {waits}" if waits else ""
+        return f"the backup was not ready within {seconds:g} s at the new spec; the primary keeps what it runs{why}"
     return ""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from controllers.bundles.rollout import Course
 from controllers.bundles.view import is_ready, ready_of, serving
+from resources import conditions
 from resources.bundle import Broken, Bundle, JobCounts
 from resources.conditions import Condition, condition
 from resources.job import Job
@@ -15,6 +16,7 @@ STALLED = {"RestartCeiling": "RestartCeiling", "InvalidSpec": "InvalidSpec", "Dr
 """A job's terminal reason as the bundle tells it."""
 WORST = ("CrashLooping", "NoFit", "Recovering", "NodeSilent", "Paused")
 """Reasons of jobs that name the bundle's, the gravest first."""
+WAY_OUT = "rmctl node lost"
 AS = {"NotReady": "Recovering", "Provisioning": "NoFit", "Broken": "Recovering"}
 
 
@@ -75,7 +77,8 @@ def ready(
     for worst in WORST:
         if worst in reasons:
             brink = "; one more exit breaks it" if worst == "CrashLooping" and any(map(_brink, jobs)) else ""
-            return condition("Ready", None if worst == "NodeSilent" else False, worst, told + brink)
+            held = f"; the primary keeps what it runs until the backup is ready: {course.waits}" if course.waits else ""
+            return condition("Ready", None if worst == "NodeSilent" else False, worst, told + brink + held)
     if course.failed or (course.rolling and course.rollout.updated < course.rollout.total):
         done = f"{course.rollout.updated} of {course.rollout.total} jobs run the new spec"
         return condition("Ready", False, "RollingOut", course.failed or done)
@@ -86,6 +89,15 @@ def ready(
     if counted.completed == counted.total:
         return condition("Ready", True, "Completed", "all jobs completed" if counted.total > 1 else "its job completed")
     return condition("Ready", True, "AllRunning", told + _restarts(jobs) + _zones(jobs))
+
+
+def way_out(jobs: Sequence[Job]) -> str:
+    """What a person can do about a job that waits for a node which does not answer; empty where none does."""
+    for job in jobs:
+        found = conditions.find(job.status.conditions, "Ready")
+        if job.deleting and found is not None and WAY_OUT in found.message:
+            return f"; {people(job)} {found.message.partition(': ')[2]}"
+    return ""
 
 
 def available(jobs: Sequence[Job]) -> Condition | None:

@@ -123,10 +123,13 @@ def with_last_exit(step: Step) -> Step:
 
 
 def _waits_for(step: Step, away: Living) -> str:
-    if not step.view.node(away.node).lost:
-        return ", which is silent"
-    cure = f"rmctl node lost {away.node} gives it up"
-    return f", which is lost; {UNFENCED}: {cure}" if _unfenced(step, away.instance) else f", which is lost; {cure}"
+    cure = f"rmctl node lost {away.node}"
+    if step.view.node(away.node).lost:
+        unfenced = f"{UNFENCED}: " if _unfenced(step, away.instance) else ""
+        return f", which is lost; {unfenced}{cure} gives it up"
+    if step.job.spec.on_disconnect == "hold" or _unfenced(step, away.instance):
+        return f", which is silent; waits until it is back or {cure} gives it up"
+    return f", which is silent; given up once that node is lost, or by {cure}"
 
 
 def _unfenced(step: Step, instance: str) -> bool:

@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 from controllers.fences import fenced, over
 from controllers.jobs import ids
-from controllers.jobs.recovery import CANCELLED
 from controllers.jobs.view import START, JobView, NodeState
 from resources.allocation import Allocation
-from resources.effect import EffectRecord
+from resources.effect import CANCELLED, EffectRecord
 from resources.facts import Instance
 from resources.job import JobSpec
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from controllers.jobs import sentences
-from resources.effect import EffectRecord
+from resources.effect import CANCELLED, INVALID_SPEC, EffectRecord
 from resources.event import Event
 from resources.facts import Instance
 from resources.job import Job, JobSpec, JobStatus, LastExit
@@ -18,9 +18,6 @@ STEADY_SECONDS = 600.0
 """Who ran this long starts over at the shortest spacing."""
 HOUR = 3600.0
 DEFAULT_CEILING = 6
-CANCELLED = "cancelled"
-"""Withdrawn before it happened: nobody refused anything."""
-INVALID_SPEC = "JOB_REJECTED_INVALID_SPEC"
 
 
 @dataclass(frozen=True)
@@ -29,6 +26,8 @@ class Aftermath:
 
     status: JobStatus
     events: tuple[Event, ...] = ()
+    refused_by: str | None = None
+    """The node that would not start it, and that may want to be looked at."""
 
 
 def changed(status: JobStatus, **fields: Any) -> JobStatus:
@@ -130,14 +129,14 @@ def refused(job: Job, status: JobStatus, record: EffectRecord, now: float) -> Af
     status = changed(without_instance(status), attempt=status.attempt + 1)
     if record.code == INVALID_SPEC:
         after = _given_up(job, status, f"InvalidSpec: {words}")
-        return Aftermath(after.status, (event, *after.events))
+        return Aftermath(after.status, (event, *after.events), record.target)
     again = changed(
         status,
         next_start_at=now + SPACING_SECONDS[0],
         excluded_node=record.target,
         excluded_reason=f"{sentences.REFUSED}{words}",
     )
-    return Aftermath(again, (event,))
+    return Aftermath(again, (event,), record.target)
 
 
 def _failed(

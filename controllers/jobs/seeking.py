@@ -143,9 +143,8 @@ def _placed(step: Step, answer: Placed, payload: Mapping[str, object]) -> Decisi
     restarts = status.restarts
     if status.owes_restart:
         restarts = restarts.model_copy(update={"at": (*restarts.at, step.now)})
-    event = Event(
-        "PlacementDecision", f"{answer.node} of {payload['nodes']} nodes, tier {answer.tier}", payload=payload
-    )
+    of = f"{payload['nodes']} node{'s' if payload['nodes'] != 1 else ''}"
+    event = Event("PlacementDecision", f"{answer.node} of {of}, tier {answer.tier}", payload=payload)
     step = step.let_go().on(
         restarts=restarts,
         owes_restart=False,
@@ -165,10 +164,10 @@ def _placed(step: Step, answer: Placed, payload: Mapping[str, object]) -> Decisi
     begin = spec.start_date_time
     if begin is not None and begin > step.now:
         ready = condition("Ready", False, "Scheduled", f"has its place on {answer.node} and starts at {rfc3339(begin)}")
-        return step.on(phase="scheduled").end(ready, room=answer.node, after=begin)
+        return step.on(phase="scheduled").end(ready, room=answer.node, after=begin, cite=event)
     effect = commands.start(job, instance, answer.node)
     ready = condition("Ready", False, "Starting", f"starts on {answer.node}")
-    return step.on(phase="starting").plus(effects=(effect,)).end(ready, room=answer.node)
+    return step.on(phase="starting").plus(effects=(effect,)).end(ready, room=answer.node, cite=event)
 
 
 def _nowhere(step: Step, payload: Mapping[str, object]) -> Decision:
@@ -183,6 +182,7 @@ def _nowhere(step: Step, payload: Mapping[str, object]) -> Decision:
         excluded_node=None if only_once else step.status.excluded_node,
         excluded_reason=None if only_once else step.status.excluded_reason,
     )
+    event = None
     if not told:
         event = Event("PlacementFailed", "noCapacityInAnyPool", "Warning", payload)
         step = step.plus(events=(event,), wake=_followers(step, untried=True))
@@ -191,6 +191,7 @@ def _nowhere(step: Step, payload: Mapping[str, object]) -> Decision:
         unfit=("NoFit", sentence),
         after=step.now + (SPACING_SECONDS[0] if only_once else TICK_SECONDS),
         no_place_since=(step.job.spec.pool, step.view.capacity_revision),
+        cite=event,
     )
 
 

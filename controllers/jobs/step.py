@@ -66,6 +66,7 @@ class Step:
         after: float | None = None,
         no_place_since: tuple[str, int] | None = None,
         finalizers: tuple[str, ...] | None = None,
+        cite: Event | None = None,
     ) -> Decision:
         """`room` is where it has a place, `unfit` why it has none, `after` the instant of the next look.
 
@@ -95,6 +96,7 @@ class Step:
             wake=tuple(dict.fromkeys(self.wake)),
             requeue_after=min((max(at - self.now, 0.0) for at in instants if at is not None), default=None),
             no_place_since=no_place_since,
+            cite=cite,
         )
 
 

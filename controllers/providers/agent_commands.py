@@ -1,8 +1,8 @@
 """What a node can be told to do, as plain values, and how an effect's request spells them.
 
-A StartJob request holds `job` (BUNDLE.ROLE.JOB), `project`, `jobUid`, `instance`, `instanceKey`, `attempt` and `spec`,
-the job's spec as it stands on the wire; a StopJob request holds `instance` and, where it is not the job's own,
-`graceSeconds`.
+A StartJob or PrepareJob request holds `job` (BUNDLE.ROLE.JOB), `project`, `jobUid`, `instance`, `instanceKey`,
+`attempt` and `spec`, the job's spec as it stands on the wire; a StartPreparedJob request holds `instance`; a StopJob
+request holds `instance` and, where it is not the job's own, `graceSeconds`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ class StartJob:
     attempt: int
     spec: JobSpec
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    prepare: bool = False
+    """Admit it, hold its room, and let it begin when StartPrepared says so."""
 
     @property
     def capacity_milli(self) -> int:
@@ -43,6 +45,15 @@ class StartJob:
             name: value if isinstance(value, str) else json.dumps(_whole(value))
             for name, value in self.spec.parameters.items()
         }
+
+
+@dataclass(frozen=True)
+class StartPrepared:
+    """Let an instance begin that was prepared before."""
+
+    effect: str
+    fingerprint: str
+    instance: str
 
 
 @dataclass(frozen=True)
@@ -78,7 +89,7 @@ class ExecJob:
     fingerprint: str = ""
 
 
-Command = StartJob | StopJob | ForgetJob | ExecJob
+Command = StartJob | StartPrepared | StopJob | ForgetJob | ExecJob
 
 
 def start_request(
@@ -95,7 +106,7 @@ def start_request(
     }
 
 
-def start_of(effect: EffectRecord, secrets: Mapping[str, str]) -> StartJob:
+def start_of(effect: EffectRecord, secrets: Mapping[str, str], *, prepare: bool = False) -> StartJob:
     """Raises KeyError or ValueError for a request of another shape."""
     request = effect.request
     return StartJob(
@@ -109,7 +120,12 @@ def start_of(effect: EffectRecord, secrets: Mapping[str, str]) -> StartJob:
         attempt=request["attempt"],
         spec=JobSpec.model_validate(request["spec"]),
         secrets=secrets,
+        prepare=prepare,
     )
+
+
+def begin_of(effect: EffectRecord) -> StartPrepared:
+    return StartPrepared(effect.id, effect.fingerprint, effect.request["instance"])
 
 
 def stop_of(effect: EffectRecord) -> StopJob:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from controllers.fences import over
-from controllers.providers.agent_commands import Command, start_of, stop_of
+from controllers.providers.agent_commands import Command, begin_of, start_of, stop_of
 from controllers.runtime.controller import Reader
 from controllers.runtime.driver import Safety
 from resources.effect import Absent, Answer, Applied, Deferred, EffectRecord, Observation, Rejected, Unknown
@@ -18,11 +18,20 @@ from resources.job import Job
 from resources.reference import Ref
 
 START, STOP = "StartJob", "StopJob"
+PREPARE, BEGIN = "PrepareJob", "StartPreparedJob"
+"""The start in two steps: room and ports are held from the first, the process is there from the second."""
 ANSWER_SECONDS = 20.0
 ABSENT_SECONDS = 5.0
 """How long a node that is not connected is left alone; its return hurries what waits for it."""
+BEYOND: Mapping[str, frozenset[str]] = {
+    START: frozenset({"starting"}),
+    PREPARE: frozenset(),
+    BEGIN: frozenset({"prepared", "starting"}),
+}
+"""States of an instance in which what an effect asked for has not happened yet."""
 ENDING = frozenset({"stopping", "exited"})
-GONE = frozenset({"lost", "terminated", "released"})
+ENDED = frozenset({"terminated", "released"})
+"""Phases of a node that is there no more."""
 
 Secrets = Callable[[str, str, str], str | None]
 """(project, secret, key) to value."""
@@ -145,8 +154,8 @@ class AgentDriver:
     """Starts and stops jobs. What is known of them is what their agents told the store."""
 
     provider = "agents"
-    creates = frozenset({START})
-    safe: Mapping[str, Safety] = MappingProxyType({START: "token", STOP: "token"})
+    creates = frozenset({START, PREPARE, BEGIN})
+    safe: Mapping[str, Safety] = MappingProxyType(dict.fromkeys((START, PREPARE, BEGIN, STOP), "token"))
     """A node journals every command by the effect's id, and answers again what it answered before."""
 
     def __init__(
@@ -159,7 +168,7 @@ class AgentDriver:
     def observe(self, effect: EffectRecord, reader: Reader) -> Observation:
         """From what the node told; unknown while it is silent, absent once it is lost or gone and may be given up."""
         found = _instance(effect, reader)
-        if effect.kind == START and found is not None and found.state != "starting":
+        if effect.kind in BEYOND and found is not None and found.state not in BEYOND[effect.kind]:
             return Applied(found.id, _about(found))
         if effect.kind == STOP and found is not None and found.state in ENDING:
             return Applied(found.id)
@@ -169,17 +178,20 @@ class AgentDriver:
             return Unknown(f"{effect.target} has not answered yet")
         if effect.kind == STOP and found is None:
             return Applied(effect.request["instance"])
-        return Unknown(f"{effect.target} is at it") if found is not None and effect.kind == START else Absent()
+        at_it = found is not None and (effect.kind == START or found.state == "starting")
+        return Unknown(f"{effect.target} is at it") if at_it and effect.kind != STOP else Absent()
 
     def apply(self, effect: EffectRecord) -> Answer:
         """One command down the node's stream; the node carries it out once, however often it is sent."""
         try:
             match effect.kind:
-                case "StartJob":
+                case "StartJob" | "PrepareJob":
                     secrets = self._secret_values(effect)
                     if isinstance(secrets, Deferred):
                         return secrets
-                    command: Command = start_of(effect, secrets)
+                    command: Command = start_of(effect, secrets, prepare=effect.kind == PREPARE)
+                case "StartPreparedJob":
+                    command = begin_of(effect)
                 case "StopJob":
                     command = stop_of(effect)
                 case other:
@@ -204,9 +216,11 @@ def _given_up(effect: EffectRecord, reader: Reader) -> bool:
     """Whether what a node that is away did with it counts no more: a job may promise that there are never two."""
     node = reader.find(Ref("node", effect.target))
     if node is None or node.status.phase != "lost":
-        return node is None or node.status.phase in GONE
+        return node is None or node.status.phase in ENDED
     job = reader.find(effect.owner)
-    waits = effect.kind == START and isinstance(job, Job) and not over(job.spec.on_disconnect, effect)
+    start = effect if effect.kind == START else None
+    runs = effect.kind in (START, BEGIN)
+    waits = runs and isinstance(job, Job) and not over(job.spec.on_disconnect, start)
     return not waits or node.status.given_up
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from controllers.runtime.decision import Apply, Block, Decision, Delete, Release, Reserve, Unblock
 from resources.canonical import Document
 from resources.effect import EFFECTS_FINALIZER
-from resources.resource import Resource
+from resources.resource import Resource, Status
 from store import applied, effects, events, ledger, queue, resources
 from store.errors import StoreError
 from store.queue import Claim
@@ -54,10 +54,13 @@ def _store(tx: Tx, resource: Resource[Any, Any], decision: Decision) -> Resource
     wanted = [effects.record(tx, resource, effect) for effect in decision.effects]
     for child in decision.children:
         _child(tx, resource, child)
-    for event in decision.events:
-        events.add(tx, resource.ref, resource.uid, event)
+    numbers = [events.add(tx, resource.ref, resource.uid, event) for event in decision.events]
+    status = decision.status
+    if decision.cite is not None and isinstance(status, Status):
+        cited = numbers[decision.events.index(decision.cite)]
+        status = status.model_copy(update={"decision": str(cited)})
     finalizers = _finalizers(tx, resource, decision, opened=any(not effect.final for effect in wanted))
-    stored = resources.replace_status(tx, resource, decision.status, finalizers=finalizers)
+    stored = resources.replace_status(tx, resource, status, finalizers=finalizers)
     for ref in decision.wake:
         queue.enqueue(tx, ref)
     return stored

@@ -10,6 +10,7 @@ from placement import FleetView
 from resources.allocation import Allocation
 from resources.effect import EffectRecord
 from resources.facts import Instance, NodeFacts
+from resources.node import NoSchedule
 from resources.reference import Ref
 from resources.resource import Resource
 
@@ -36,6 +37,18 @@ class Reader(Protocol):
     def instances(self, *, uid: str | None = None, node: str | None = None) -> Sequence[Instance]: ...
     def facts(self, node: str) -> NodeFacts | None: ...
     def effects(self, uid: str) -> Sequence[EffectRecord]: ...
+    def refusals(self, node: str, since: float) -> Sequence[EffectRecord]:
+        """Starts that this node refused since then (unix seconds), oldest first, less those that no node would take."""
+        ...
+
+    def ended_at_once(self, node: str, since: float, within: float) -> Sequence[Instance]:
+        """Instances that ended there after that instant, by themselves, before `within` seconds, and never ready."""
+        ...
+
+    def blocks(self, node: str) -> Sequence[NoSchedule]:
+        """Why nothing new is placed on a node, whoever wrote that."""
+        ...
+
     def nodes(self, pool: str) -> Sequence[Resource[Any, Any]]: ...
     def silent_nodes(self, pool: str) -> Sequence[str]:
         """Names of the pool's nodes whose status says silent or lost."""

@@ -110,6 +110,8 @@ class Decision:
     that was tried
     is observed first, and rejected(cancelled) where it is absent."""
     events: tuple[Event, ...] = ()
+    cite: Event | None = None
+    """One of the events: the commit writes its id into the status field `decision`, for a reader to find it by."""
     wake: tuple[Ref, ...] = ()
     requeue_after: float | None = None
     no_place_since: tuple[str, int] | None = None

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from controllers.runtime.decision import Decision, Reserve
-from placement import Amounts, Claim, FleetView, NodeView
+from placement import Amounts, Claim, FleetView, NodeView, Spare
 from resources.allocation import Allocation
 from resources.facts import NodeFacts
 from resources.job import Job
@@ -35,6 +35,8 @@ class Fleet:
         self._blocks: dict[str, tuple[str, ...]] = {}
         self._pools: dict[str, PoolSpec] = {}
         self._tiers: dict[str, dict[str, str]] = {}
+        self._homes: dict[str, str] = {}
+        """By pool, the tier of nodes that name none."""
         self._gains: dict[str, int] = {}
         self._reserved: set[str] = set()
         """Ids of the claims that are stored."""
@@ -140,7 +142,11 @@ class Fleet:
         if self._pools.get(pool.name) != pool.spec:
             self._pools[pool.name] = pool.spec
             self._tiers[pool.name] = {tier.name: tier.kind for tier in pool.spec.tiers}
+            fixed = pool.spec.fixed_tier
+            self._homes[pool.name] = "" if fixed is None else fixed.name
             self._gain(pool.name)
+            for node in [node for node in self._nodes.values() if node.spec.pool == pool.name]:
+                self._show(node.name)
 
     def _job(self, job: Job) -> None:
         for waiting in self._waiting.values():
@@ -190,7 +196,7 @@ class Fleet:
         facts = self._facts.get(node.name)
         blocks = self._blocks.get(node.name, ())
         tiers = self._tiers.get(node.spec.pool, {})
-        tier = node.spec.tier or next(iter(tiers), "")
+        tier = node.spec.tier or self._homes.get(node.spec.pool, "")
         return NodeView(
             name=node.name,
             pool=node.spec.pool,
@@ -204,7 +210,15 @@ class Fleet:
             no_schedule=blocks if room else tuple(dict.fromkeys((*blocks, "no inventory"))),
             capacity=Amounts(*(room.get(resource, (0, 0))[1] for resource in ("vcpu", "cores", "memory"))),
             images=frozenset(facts.inventory.images) if facts else frozenset(),
+            spare=_spare(node),
         )
+
+
+def _spare(node: Node) -> Spare | None:
+    tag, known = node.spec.spare, node.status.spare
+    if tag is None:
+        return None
+    return Spare(tag.reserved_for, tag.exclusive, consumed=known is not None and known.consumed)
 
 
 def seen(allocation: Allocation) -> Claim:

@@ -10,6 +10,7 @@ from placement import FleetView
 from resources.allocation import Allocation
 from resources.effect import EffectRecord
 from resources.facts import Instance, NodeFacts
+from resources.node import NoSchedule
 from resources.reference import Ref
 from resources.resource import Resource
 from store import effects, ledger, nodes, resources
@@ -49,6 +50,16 @@ class SnapshotReader:
 
     def effects(self, uid: str) -> Sequence[EffectRecord]:
         return effects.of(self._tx, uid)
+
+    def refusals(self, node: str, since: float) -> Sequence[EffectRecord]:
+        return effects.refused_by(self._tx, node, since)
+
+    def ended_at_once(self, node: str, since: float, within: float) -> Sequence[Instance]:
+        return nodes.ended_at_once(self._tx, node, since, within)
+
+    def blocks(self, node: str) -> Sequence[NoSchedule]:
+        rows = ledger.block_rows(self._tx, node)
+        return tuple(NoSchedule(reason=row.reason, by=row.cause, since=row.since) for row in rows)
 
     def nodes(self, pool: str) -> Sequence[Resource[Any, Any]]:
         return tuple(node for node in resources.list_all(self._tx, "node") if node.spec.pool == pool)

@@ -2,7 +2,8 @@
 
 What the death of a server leaves is its files. They are compared byte for byte along a run, and of each stretch of
 lines in which they stay the same one is drawn: STRIDE 1 kills at every state that a death at any line can leave. With
-`--lines` every line counts as one of its own. OFFSET is drawn unless given.
+`--lines` every line counts as one of its own. Of an agent, and of the shim of its job, every line of a start counts.
+OFFSET is drawn unless given.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before anything that bring
 import anyio
 import structlog
 
-from tests.crash.agent_side import trials
+from tests.crash import agent_side, shim_side
 from tests.crash.trial import BY_NAME, Found, Place
 
 MEMORY = Path("/dev/shm")
@@ -72,13 +73,14 @@ def _report(place: Place, points: list[tuple[str, int]], words: str, jobs: int) 
 async def agent(stride: int, offset: int | None) -> int:
     offset = time.time_ns() // 1000 % stride if offset is None else offset
     kills, wrong = 0, 0
-    with tempfile.TemporaryDirectory(prefix="rmctl-crash-") as folder:
-        async for line, problem in trials(Path(folder), stride, offset):
-            kills += 1
-            wrong += bool(problem)
-            if problem:
-                print(f"StartJob line {line}: {problem}", flush=True)
-    print(f"agent, stride {stride} offset {offset}: {kills} kills, {wrong} wrong")
+    for whose, side in (("agent", agent_side), ("shim", shim_side)):
+        with tempfile.TemporaryDirectory(prefix="rmctl-crash-") as folder:
+            async for line, problem in side.trials(Path(folder), stride, offset):
+                kills += 1
+                wrong += bool(problem)
+                if problem:
+                    print(f"StartJob, {whose}, line {line}: {problem}", flush=True)
+    print(f"agent and shim, stride {stride} offset {offset}: {kills} kills, {wrong} wrong")
     return int(wrong > 0)
 
 
@@ -88,14 +90,15 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("offset", nargs="?", type=int)
     parser.add_argument("--lines", action="store_true", help="every line is one of its own")
     parser.add_argument("--story", action="append", choices=list(BY_NAME), help="of the server; repeatable")
-    parser.add_argument("--agent-stride", type=int, default=25, metavar="N", help="0: the server only")
+    parser.add_argument("--agent-stride", type=int, metavar="N", help="STRIDE unless given; 0: the server only")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     asked = parser.parse_args(words)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     logging.disable(logging.CRITICAL)
     code = server(asked.stride, asked.offset, lines=asked.lines, jobs=asked.jobs, names=asked.story or list(BY_NAME))
-    if asked.agent_stride and not code:
-        code = anyio.run(agent, asked.agent_stride, None)
+    agent_stride = asked.stride if asked.agent_stride is None else asked.agent_stride
+    if agent_stride and not code:
+        code = anyio.run(agent, agent_stride, None)
     return code
 
 

@@ -15,6 +15,7 @@ import pytest
 
 from resources.effect import Applied, Rejected
 from resources.reference import Ref
+from resources.version import VERSION
 from store import nodes, resources
 from tests.agent_world import World, a_world, alive, attempt, gone, once_there
 
@@ -45,7 +46,12 @@ async def test_the_node_is_made_by_the_hello_that_spends_the_token(world: World)
     with world.store.read() as tx:
         node = resources.get(tx, Ref("node", "node-a"))
         facts = nodes.facts(tx, "node-a")
-    assert (node.spec.pool, node.spec.zone, dict(node.labels)) == ("local", "zone-a", {"rmctl/cap.nvenc": "1"})
+    assert (node.spec.pool, node.spec.zone) == ("local", "zone-a")
+    assert dict(node.labels) == {
+        "rmctl/cap.nvenc": "1",
+        "rmctl/driver.process": VERSION,
+        "rmctl/driver-kind.process.command": "1",
+    }
     assert facts is not None
     assert (facts.inventory.capacity_milli, facts.inventory.cores, facts.inventory.capabilities) == (
         4000,

@@ -103,7 +103,8 @@ async def test_a_job_that_never_gets_ready_is_ended_when_its_grace_is_over(world
 
 async def test_a_job_that_stops_answering_its_liveness_is_ended(world: World):
     await world.agent()
-    job = world.job(command=["sleep", "1000"], liveness={"exec": ["test", "!", "-e", "stuck"], **SOON})
+    asked = {"exec": ["test", "!", "-e", "stuck"], **SOON, "graceSeconds": 0.1}
+    job = world.job(command=["sleep", "1000"], liveness=asked)
     await world.send(job)
     await world.state(job, "ready")
     (world.work(job) / "stuck").touch()

@@ -390,7 +390,10 @@ def test_one_bad_document_keeps_all_out(fleet: Fleet, tmp_path: Path, documents:
     ("spec", "line"),
     [
         ({"tiers": []}, "spec.tiers: at least 1 needed"),
-        ({"tiers": [{"name": "a", "kind": "local-servers", "scaleOut": "fixed"}] * 2}, "spec.tiers: "),
+        (
+            {"tiers": [{"name": "a", "kind": "local-servers", "scaleOut": "fixed"}] * 2},
+            'spec.tiers[1].name: duplicateTier: "a" is named twice',
+        ),
         (
             {"tiers": [{"name": "a", "kind": "aws", "scaleOut": "elastic", "endpointUrl": "http://10.0.0.1"}]},
             "unknown field spec.tiers[0].endpointUrl",

@@ -111,6 +111,13 @@ def test_the_page_refreshes_itself_and_its_policy_stops_nothing_of_its_own(fleet
     assert seen.complaints == []
     assert ('<a href="/ui/bundle/seen">bundle/seen</a>' in seen.text, "not connected" in seen.text) == (True, False)
     assert 'class="bar"' in seen.text
+    assert (
+        "<title>seen/primary/web: " in seen.text,
+        '<a href="/ui/job/seen.primary.web">seen/primary/web</a>' in seen.text,
+    ) == (
+        True,
+        True,
+    )
 
 
 def test_a_page_of_a_resource_opens_by_its_name(fleet):

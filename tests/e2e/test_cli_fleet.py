@@ -88,6 +88,16 @@ def test_a_manual_job_starts_and_stops_on_demand(fleet: Fleet, tick: str) -> Non
     assert fleet.rmctl("wait", spare, "--for=jsonpath={.status.phase}=dormant").code == 0
 
 
+def test_why_tells_how_a_job_that_runs_got_there_and_why_there(fleet: Fleet, tick: str) -> None:
+    told = fleet.rmctl("why", "tick/clock").out
+    begun = told.partition("How it got here\n")[2].partition("\nWhy this node\n")[0].splitlines()
+    words = [line.split(maxsplit=1)[1] for line in begun]
+    assert words[1].startswith("placed on mybox of 1 node, tier local")
+    assert [word.partition(" ")[0] for word in words[2:]] == ["StartJob", "applied", "ready"]
+    assert "generation" in words[0]
+    assert "mybox  chosen  the only one that fits" in told.partition("Why this node\n")[2]
+
+
 def test_a_restart_gives_a_new_process_and_counts_nothing(fleet: Fleet, tick: str) -> None:
     before = fleet.rmctl("get", CLOCK, "-o", "jsonpath={.status.pid}").out
     ran = fleet.rmctl("restart", "bundle/tick")

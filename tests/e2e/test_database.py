@@ -29,7 +29,7 @@ print(json.dumps([file.execute(query).fetchall() for query in sys.argv[2:]]))
 
 def told() -> dict[str, list[str]]:
     """The columns of each table, in the order of the page."""
-    rows = re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|$", PAGE, re.MULTILINE)
+    rows = re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|$", PAGE.partition("\n## What goes")[0], re.MULTILINE)
     return {table: re.findall(r"`(\w+)`", re.sub(r"\([^)]*\)", "", columns)) for table, columns in rows}
 
 

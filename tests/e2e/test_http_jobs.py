@@ -190,7 +190,7 @@ def test_why_a_job_waits(served):
         },
         {"title": "Would fit if", "rows": ["1. more"]},
     ]
-    assert why["next"] == ["rmctl edit bundle/ch-1", "rmctl edit pool/local"]
+    assert why["next"] == ["rmctl node join NAME --pool local"]
 
 
 def test_why_a_job_crashes(served):

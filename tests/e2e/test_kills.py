@@ -160,6 +160,40 @@ def test_what_ends_while_the_server_is_down_is_told_with_its_own_time(stage: Sta
     assert stage.jobs()["pair.primary.side"]["lastExit"]["at"] < started
 
 
+ONCE = """
+apiVersion: rmctl/v1
+kind: bundle
+metadata: {name: once}
+spec:
+  pool: default
+  jobs:
+    - jobName: work
+      command: [sh, -c, "mkfifo gate && read -r word <gate"]
+      readiness: {exec: [test, -p, gate], periodSeconds: 0.1}
+      requirements: {requiredCapacity: 0.1, onRuntimeFailure: avoidSpare}
+"""
+
+
+def test_a_job_that_completes_while_the_server_is_down_is_completed_at_its_own_time(stage: Stage) -> None:
+    assert stage.fleet.rmctl("apply", "-f", "-", stdin=ONCE).code == 0
+    assert stage.fleet.rmctl("wait", "bundle/once", "--for=Ready", "--timeout=60s").code == 0
+    job = stage.jobs()["once.primary.work"]
+    kill(stage.server)
+    gate = stage.fleet.folder / "agents" / job["node"] / "jobs" / "once.primary.work" / "gate"
+    gate.write_text("go\n")
+    while living_pid(job["pid"]):
+        pass
+    stage.restart_server()
+    started = json.loads(stage.fleet.rmctl("server", "status", "-o", "json").out)["startedAt"]
+    ran = stage.fleet.rmctl(
+        "wait", "job/once/primary/work", "--for=jsonpath={.status.phase}=completed", "--timeout=60s"
+    )
+    assert ran.code == 0, ran.err
+    ended = stage.jobs()["once.primary.work"]
+    assert (ended["lastExit"]["code"], ended["restarts"].get("failed", 0), ended["attempt"]) == (0, 0, 1)
+    assert ended["lastExit"]["at"] < started
+
+
 def test_every_start_was_recorded_before_it_was_made(stage: Stage) -> None:
     effects = json.loads(stage.fleet.rmctl("get", "effects", "-o", "json").out)["items"]
     starts = [effect for effect in effects if effect["kind"] == "StartJob"]

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from controllers.brake import Silence
 from controllers.node import NodeController, NodeView
-from controllers.runtime.decision import Apply, Facts
+from controllers.runtime.decision import Apply, Block, Decision, Facts
 from resources.facts import Inventory, NodeFacts
-from resources.node import Node, NodeSpec, NodeStatus
+from resources.node import Node, NodeSpec, NodeStatus, NoSchedule
 from resources.pool import Pool, PoolSpec, PoolStatus
 from resources.reference import Ref
 from tests.builders import a_job_entry, a_pool
@@ -83,6 +83,17 @@ def test_a_backup_first_roll_out_never_takes_a_serving_primary_before_its_backup
 beats = st.lists(st.tuples(st.sampled_from([1.0, 5.0, 16.0, 50.0]), st.booleans(), st.booleans()), max_size=12)
 
 
+def carried_out(blocks: tuple[NoSchedule, ...], decision: Decision, now: float) -> tuple[NoSchedule, ...]:
+    """The rows against scheduling as the commit leaves them."""
+    rows = {(row.reason, row.by): row for row in blocks}
+    for change in decision.blocks:
+        if isinstance(change, Block):
+            rows[change.reason, change.cause] = NoSchedule(reason=change.reason, by=change.cause, since=now)
+        else:
+            del rows[change.reason, change.cause]
+    return tuple(rows.values())
+
+
 @settings(max_examples=200, deadline=None)
 @given(beats=beats, silent=st.integers(0, 3), restart=st.integers(0, 12))
 def test_a_node_is_lost_only_after_silence_and_without_the_brake(
@@ -94,6 +105,7 @@ def test_a_node_is_lost_only_after_silence_and_without_the_brake(
     node = Node(Ref("node", "n"), "n", 1, 1, NodeSpec(pool="local"), NodeStatus())
     others = Silence(4, tuple(str(n) for n in range(silent)))
     now, heard, started, connected = NOW, NOW, 0.0, True
+    blocks: tuple[NoSchedule, ...] = ()
     for number, (seconds, beat, cut) in enumerate(beats):
         now += seconds
         if number == restart:
@@ -103,8 +115,10 @@ def test_a_node_is_lost_only_after_silence_and_without_the_brake(
         elif cut:
             connected = False
         facts = NodeFacts("n", "b", Inventory(4000, 4), heard, connected=connected)
-        view = NodeView(facts, (), pool, others, started)
+        view = NodeView(facts=facts, pool=pool, silence=others, server_started_at=started, blocks=blocks)
         decision = NodeController().decide(node, view, Facts(now=now))
+        blocks = carried_out(blocks, decision, now)
+        view = replace(view, blocks=blocks)
         status = decision.status
         assert isinstance(status, NodeStatus)
         if status.phase == "lost" and node.status.phase != "lost":

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from api.http import summary
 from api.http.durations import age, span
+from api.http.pages.bars import Hour, hour
 from api.http.pages.links import address
-from api.http.pages.overview import Entry, Happened, Room, entry, happened, room
+from api.http.pages.overview import Entry, Happened, Room, entry, happened, rooms
 from api.http.records import effect_document
 from api.http.services import Explanation
 from api.http.showing import show
@@ -75,6 +76,7 @@ class Detail(NamedTuple):
     steps: tuple[str, ...]
     conditions: tuple[Condition, ...]
     rooms: tuple[Room, ...]
+    restarts: Hour | None
     effects: tuple[Effect, ...]
     events: tuple[Happened, ...]
     document: Document
@@ -96,7 +98,8 @@ def detail(tx: Tx, resource: Stored, explanation: Explanation | None) -> Detail:
         tuple(_evidence(one, project) for one in reasons.sections if not one.title.startswith(elsewhere)),
         reasons.steps,
         _conditions(document, tx.now),
-        tuple(filter(None, [room(document)])) if resource.ref.kind == "node" else (),
+        tuple(filter(None, rooms(tx, [document]))) if resource.ref.kind == "node" else (),
+        _restarts(document, tx.now),
         _effects(tx, resource.uid),
         happened(tx, None, EVENTS, uid=resource.uid),
         document,
@@ -134,6 +137,14 @@ def _conditions(document: Document, now: float) -> tuple[Condition, ...]:
         Condition(one["type"], one["status"], one.get("reason", ""), _since(one, now), one.get("message", ""))
         for one in found
     )
+
+
+def _restarts(document: Document, now: float) -> Hour | None:
+    restarts = (document.get("status") or {}).get("restarts")
+    if document["kind"] != "job" or not isinstance(restarts, dict):
+        return None
+    at = [found for text in restarts.get("at") or () if (found := moment(text)) is not None]
+    return hour(at, now, int(restarts.get("ceiling") or 0))
 
 
 def _since(condition: Document, now: float) -> str:

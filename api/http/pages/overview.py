@@ -7,20 +7,23 @@ from typing import NamedTuple
 
 from api.http.durations import age
 from api.http.lists import documents
-from api.http.pages.bars import Bar, bar
+from api.http.pages.bars import Bar, Claimed, bar
 from api.http.pages.links import address
 from api.http.records import event_document
 from api.http.summary import NO_TIERS, Tiers, condition, counted, fixed_tiers, line, moment
+from resources.allocation import Allocation
 from resources.canonical import Document
 from resources.event import CHRONICLE
 from resources.names import shown
 from resources.reference import Ref
 from resources.registry import KINDS
-from store import changes, events, resources
+from store import changes, events, ledger, resources
 from store.tx import Tx
 
 MOST_LINES = 1000
 MOST_NODES = 200
+MOST_JOBS = 8
+"""Of a node, in its line."""
 EVENTS = 12
 UNITS = {"memory": " MiB"}
 SAGAS = frozenset({"drain", "migration", "interruption", "reservation"})
@@ -40,6 +43,14 @@ class Entry(NamedTuple):
     href: str
 
 
+class Held(NamedTuple):
+    """A job on a node, how much vcpu it holds there, and where its page is."""
+
+    job: str
+    vcpu: str
+    href: str
+
+
 class Room(NamedTuple):
     """What of a node's vcpu is claimed, drawn and in numbers; `others` are its other resources, in words."""
 
@@ -50,6 +61,8 @@ class Room(NamedTuple):
     total: str
     others: str
     href: str
+    jobs: tuple[Held, ...] = ()
+    more: int = 0
 
 
 class Happened(NamedTuple):
@@ -93,7 +106,7 @@ def overview(tx: Tx, project: str, *, problems: bool, everything: bool) -> Overv
         step,
         tuple(shown_entries[:MOST_LINES]),
         max(0, len(shown_entries) - MOST_LINES),
-        tuple(filter(None, map(room, found.get("node", [])[:MOST_NODES]))),
+        tuple(filter(None, rooms(tx, found.get("node", [])[:MOST_NODES]))),
         happened(tx, None, EVENTS, project=project),
         changes.head(tx),
     )
@@ -109,7 +122,16 @@ def entry(document: Document, now: float, tiers: Tiers = NO_TIERS) -> Entry:
     return Entry(name, glance.ready, glance.reason, old, glance.where, glance.detail, href)
 
 
-def room(node: Document) -> Room | None:
+def rooms(tx: Tx, shown_nodes: Sequence[Document]) -> list[Room | None]:
+    """As `room`, of several."""
+    one = str(shown_nodes[0]["metadata"]["name"]) if len(shown_nodes) == 1 else None
+    held: dict[str, list[Allocation]] = {}
+    for allocation in ledger.list_allocations(tx, node=one):
+        held.setdefault(allocation.node, []).append(allocation)
+    return [room(node, held.get(str(node["metadata"]["name"]), ())) for node in shown_nodes]
+
+
+def room(node: Document, held: Sequence[Allocation] = ()) -> Room | None:
     """None for a node that has not said what it has."""
     capacity = (node.get("status") or {}).get("capacity") or {}
     if "vcpu" not in capacity:
@@ -121,9 +143,18 @@ def room(node: Document) -> Room | None:
         for resource, amount in sorted(capacity.items())
         if resource != "vcpu"
     ]
-    drawn = bar(total, cap, claimed, f"{name}: {claimed:g} of {cap:g} vcpu claimed")
+    jobs = [_held(one) for one in sorted(held, key=lambda one: (one.owner.project, one.owner.name))]
+    claims = [Claimed(float(job.vcpu), f"{job.job}: {job.vcpu} vcpu") for job in jobs]
+    drawn = bar(total, cap, claimed, f"{name}: {claimed:g} of {cap:g} vcpu claimed", claims)
     free = f"{max(0.0, cap - claimed):g}"
-    return Room(name, drawn, f"{claimed:g}", free, f"{cap:g}", ", ".join(others), address("node", name))
+    numbers = (f"{claimed:g}", free, f"{cap:g}", ", ".join(others), address("node", name))
+    return Room(name, drawn, *numbers, tuple(jobs[:MOST_JOBS]), max(0, len(jobs) - MOST_JOBS))
+
+
+def _held(allocation: Allocation) -> Held:
+    owner = allocation.owner
+    name = shown(owner.kind, owner.name).partition("/")[2]
+    return Held(name, f"{allocation.capacity_milli / 1000:g}", address(owner.kind, owner.name, owner.project))
 
 
 def happened(

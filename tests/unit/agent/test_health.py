@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from agent.health import Health, lived, liveness_answered, readiness_answered
 from agent.order import Probe
 
@@ -43,17 +45,32 @@ def test_misses_in_a_row_make_it_not_ready_and_one_good_answer_takes_that_back()
     assert after(None, BAD, BAD, None, BAD).not_ready is False
 
 
+def alive(*answers: tuple[str | None, float], start: Health | None = None) -> Health:
+    """Answers of the liveness probe, each with the age of the instance."""
+    health = after(None) if start is None else start
+    for problem, age in answers:
+        health = liveness_answered(health, PROBE, problem, age)
+    return health
+
+
 def test_liveness_counts_from_ready_on():
-    health = Health()
-    for _ in range(9):
-        health = liveness_answered(health, PROBE, BAD)
-    assert health == Health()
+    assert alive(*[(BAD, 100.0)] * 9, start=Health()) == Health()
 
 
 def test_misses_of_its_liveness_in_a_row_end_it():
     health = after(None)
     said = []
-    for problem in (BAD, BAD, None, BAD, BAD, BAD):
-        health = liveness_answered(health, PROBE, problem)
+    for problem in (None, BAD, BAD, None, BAD, BAD, BAD):
+        health = liveness_answered(health, PROBE, problem, 5)
         said.append(health.failed)
-    assert said == ["", "", "", "", "", f"no longer alive: {BAD}"]
+    assert said == ["", "", "", "", "", "", f"no longer alive: {BAD}"]
+
+
+@pytest.mark.req("S15")
+def test_a_liveness_that_never_answered_well_has_its_grace():
+    """From the start of the instance on, whoever else was restarted meanwhile."""
+    early = alive(*[(BAD, 5.0 * n) for n in range(1, 12)])
+    assert (early.failed, early.lively_misses) == ("", 0)
+    assert alive((BAD, 60), (BAD, 65), start=early).failed == ""
+    assert alive((BAD, 60), (BAD, 65), (BAD, 70), start=early).failed == f"no longer alive: {BAD}"
+    assert alive((None, 10), (BAD, 15), (BAD, 20), (BAD, 25)).failed == f"no longer alive: {BAD}"

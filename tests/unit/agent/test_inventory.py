@@ -9,9 +9,21 @@ from typing import Any
 
 import pytest
 
+from agent import inventory
 from agent.errors import SettingsRefused
 from agent.inventory import take
 from agent.settings import AgentSettings
+from api.agent_wire import hello_of
+from api.proto import agent_pb2 as wire
+from controllers.node import NodeController, NodeView
+from controllers.runtime.decision import Facts
+from resources.facts import NodeFacts
+from resources.node import NicStatus, Node, NodeSpec, NodeStatus
+from resources.reference import Ref
+from resources.version import VERSION
+from store import nodes
+from store.store import Store
+from tests.clocked import Clocked
 
 
 def settings(tmp_path: Path, **fields: Any) -> AgentSettings:
@@ -56,3 +68,39 @@ def test_a_devices_file_of_another_shape_is_refused(tmp_path: Path, content: str
     path.write_text(content)
     with pytest.raises(SettingsRefused, match="expected a JSON list of objects with id and class"):
         take(settings(tmp_path, devices=path))
+
+
+@pytest.mark.req("F405")
+def test_what_a_machine_has_reaches_the_store_and_its_node_shows_it(tmp_path: Path):
+    """Cores, devices, network cards, capabilities, images and who it is."""
+    path = tmp_path / "devices.json"
+    path.write_text(json.dumps([{"id": "gpu0", "class": "gpu"}]))
+    taken = take(settings(tmp_path, capacity=4, capabilities=("nvenc",), devices=path))
+    assert [device.id for device in taken.devices] == ["gpu0"]
+    assert [(one.id, one.version, list(one.kinds)) for one in taken.drivers] == [("process", VERSION, ["command"])]
+    taken.images.append("registry.example/encoder:3")
+    taken.nics.add(name="eth9", addresses=["10.0.0.9"], speed_mbit=25_000)
+    taken.machine_id = "0123456789abcdef"
+    said = hello_of(wire.Hello(node="a", boot_id="b", inventory=taken), 0.0)
+    facts = NodeFacts("a", said.boot_id, said.inventory, 1.0, connected=True)
+    store = Store.open(tmp_path, Clocked())
+    store.write(lambda tx: nodes.put_facts(tx, facts))
+    with store.read() as tx:
+        stored = nodes.facts(tx, "a")
+    store.close()
+    assert stored == facts
+    node = Node(Ref("node", "a"), "u", 1, 1, NodeSpec(pool="local"), NodeStatus())
+    status = NodeController().decide(node, NodeView(facts=stored), Facts(now=1.0)).status
+    assert isinstance(status, NodeStatus)
+    assert status.capacity["cores"].total == 4
+    assert (status.capabilities, status.images) == (("nvenc",), ("registry.example/encoder:3",))
+    assert (status.machine_id, status.boot_id) == ("0123456789abcdef", "b")
+    assert NicStatus(name="eth9", addresses=("10.0.0.9",), speed_mbit=25_000) in status.nics
+
+
+def test_a_machine_is_called_what_its_operating_system_calls_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    absent, named = tmp_path / "absent", tmp_path / "machine-id"
+    monkeypatch.setattr(inventory, "MACHINE_IDS", (absent, named))
+    assert take(settings(tmp_path)).machine_id == ""
+    named.write_text("0123\n")
+    assert take(settings(tmp_path)).machine_id == "0123"

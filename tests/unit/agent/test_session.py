@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import pytest
 
+from agent.admission import Room
 from agent.commands import Commands
 from agent.errors import StreamLost
 from agent.files import read_fence
@@ -16,7 +17,7 @@ from agent.journal import Journal
 from agent.outbox import Outbox
 from agent.processes import boottime
 from agent.session import Parts, Session
-from agent.supervisor import Room, Supervisor
+from agent.supervisor import Supervisor
 from agent.tails import Tails
 from api.proto import agent_pb2 as wire
 from resources.facts import Instance
@@ -200,7 +201,7 @@ async def test_a_command_is_answered_and_its_answer_is_journalled(parts: Parts):
     assert (entry.kind, entry.instance, entry.result is not None) == ("stop", "i", True)
 
 
-@pytest.mark.parametrize("action", ["start_prepared", "pull", "handover"])
+@pytest.mark.parametrize("action", ["pull", "handover"])
 async def test_a_command_that_comes_later_in_this_agents_life_is_refused_by_name(parts: Parts, action: str):
     command = wire.Command(effect_id="e", fingerprint="f")
     getattr(command, action).SetInParent()

@@ -174,3 +174,18 @@ def test_stop_and_forget_name_what_they_are_about():
     assert (now.stop.HasField("grace_seconds"), now.stop.grace_seconds) == (True, 0.0)
     forget = command_to_wire(ForgetJob("e", "f", "default", "b.primary.web", "u")).forget.folder
     assert (forget.project, forget.job, forget.job_uid) == ("default", "b.primary.web", "u")
+
+
+@pytest.mark.parametrize(
+    ("driver", "words"),
+    [
+        (wire.Driver(id="Docker", version="1"), "hello.inventory.drivers: "),
+        (wire.Driver(id="docker", kinds=["image"] * 64), "hello.inventory.drivers: at most 64"),
+        (wire.Driver(id="docker", kinds=["a/b"]), "hello.inventory.drivers: "),
+    ],
+)
+def test_a_driver_is_called_by_labels(driver: wire.Driver, words: str):
+    hello = a_hello()
+    hello.inventory.drivers.append(driver)
+    with pytest.raises(Malformed, match=f"^{words}"):
+        hello_of(hello, NOW)

@@ -15,7 +15,7 @@ from api.agent_wire import Hello, JobFolder
 from controllers.providers.agent_commands import StopJob
 from resources.allocation import Allocation
 from resources.effect import Effect
-from resources.facts import Instance, Inventory, LogTail
+from resources.facts import Driver, Instance, Inventory, LogTail
 from resources.reference import Ref
 from store import credentials, effects, ledger, nodes, resources
 from store.notes import Woken
@@ -184,6 +184,31 @@ def test_later_hellos_change_neither_labels_nor_address_and_nothing_grows(store:
     told = known.inventory
     assert (told.capacity_milli, told.cores, told.memory_mib, told.address) == (4000, 2, 1024, "127.0.0.11")
     assert labels == {"rack": "r1"}
+
+
+@pytest.mark.req("P49", "P50")
+def test_each_hello_labels_the_node_with_its_drivers_and_takes_back_those_that_it_names_no_more(
+    store: Store, facts: AgentFacts
+):
+    both = (Driver("process", "1.2", ("command",)), Driver("docker", "27.1", ("image", "command")))
+    facts.hello(a_hello(inventory=replace(INVENTORY, drivers=both)))
+    with store.read() as tx:
+        labels = dict(resources.get(tx, NODE).labels)
+    assert {key: value for key, value in labels.items() if "driver" in key} == {
+        "rmctl/driver.process": "1.2",
+        "rmctl/driver-kind.process.command": "1",
+        "rmctl/driver.docker": "27.1",
+        "rmctl/driver-kind.docker.image": "1",
+        "rmctl/driver-kind.docker.command": "1",
+    }
+    facts.hello(a_hello(inventory=replace(INVENTORY, drivers=both[:1])))
+    with store.read() as tx:
+        labels = dict(resources.get(tx, NODE).labels)
+    assert sorted(key for key in labels if "driver" in key) == [
+        "rmctl/driver-kind.process.command",
+        "rmctl/driver.process",
+    ]
+    assert labels["rmctl/cap.nvenc"] == "1"
 
 
 def test_a_report_is_stored_and_wakes_job_and_node(store: Store, facts: AgentFacts, wakes: Wakes):

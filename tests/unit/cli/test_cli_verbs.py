@@ -233,7 +233,8 @@ def test_a_wait_does_not_believe_a_status_that_is_behind(api: FakeApi, rmctl: Rm
     first_list_then_watch(api, "bundles", [behind], ("MODIFIED", behind), ("BOOKMARK", {}), ("MODIFIED", there))
     ran = rmctl("wait", "bundle/hello", "--for=Ready", "--timeout=20s")
     assert (ran.code, ran.out) == (0, "bundle/hello Ready\n")
-    assert [request.query.get("watch") for request in api.requests] == [None, "1"]
+    about = [request.query.get("watch") for request in api.requests if request.path.endswith("/bundles")]
+    assert about[:2] == [None, "1"]
 
 
 @pytest.mark.req("S4", "S20")
@@ -385,6 +386,20 @@ def test_start_and_stop_write_active(api: FakeApi, rmctl: Rmctl) -> None:
     assert set(patched(api, "jobs/a.backup.x")) == {"active", "restartedAt"}
 
 
+def test_a_stopped_job_that_still_runs_is_told(api: FakeApi, rmctl: Rmctl) -> None:
+    api.on("PATCH jobs/a.primary.x", Answer(a_running_job("a/primary/x", "node-a", 7)))
+    ran = rmctl("stop", "a/x")
+    assert (ran.out, ran.err.splitlines()) == (
+        "job/a/primary/x is held\n",
+        ["job/a/primary/x runs on until it ends; --now ends it", "Next: rmctl start a/primary/x"],
+    )
+
+
+def test_a_verb_of_several_says_which(rmctl: Rmctl) -> None:
+    ran = rmctl("repair")
+    assert (ran.code, ran.err) == (2, "rmctl: error: repair: one of queue\nhint: rmctl repair --help\n")
+
+
 def test_a_restart_waits_until_it_is_ready_again(api: FakeApi, rmctl: Rmctl) -> None:
     again = a_bundle("True", "AllRunning", generation=2)
     api.on("PATCH bundles/hello", Answer(a_bundle("True", "AllRunning", generation=2, observed=1)))
@@ -489,7 +504,7 @@ def test_logs_are_of_the_only_job_of_a_bundle(api: FakeApi, rmctl: Rmctl) -> Non
     assert rmctl("logs", "hello/primary/web", "--tail", "0").out == ""
     rmctl("logs", "job/hello/primary/web", "--previous")
     assert api.requests[-1].query == {"tailBytes": "65536", "previous": "true"}
-    assert rmctl("logs", "nosuch").code == 2
+    assert rmctl("logs", "nosuch").code == 3
     assert rmctl("logs", "hello", "-f", "--previous").code == 2
 
 

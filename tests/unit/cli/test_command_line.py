@@ -8,7 +8,7 @@ import pytest
 
 from cli.address import Address, parse_address
 from cli.durations import age, seconds, span
-from cli.errors import CliError
+from cli.errors import CliError, UnknownKind
 from cli.flags import Flags, split
 from cli.goals import READY, Condition, Gone, Value, parse_goal
 from cli.kinds import KINDS, KindName, known
@@ -18,7 +18,8 @@ from resources.registry import KINDS as REGISTERED
 
 def find(word: str) -> KindName:
     kind = known(word)
-    assert kind is not None
+    if kind is None:
+        raise UnknownKind(word, "")
     return kind
 
 
@@ -91,9 +92,33 @@ def test_a_name_that_cannot_be_never_reaches_a_path(name: str, problem: str) -> 
     assert refusal(lambda: targets(["pool", name], find)) == f'pool name "{name}": {problem}'
 
 
-def test_a_job_has_three_parts_and_a_role() -> None:
-    expected = 'job name "ch-1/encode": expected BUNDLE/ROLE/JOB with the role primary or backup'
-    assert refusal(lambda: targets(["job", "ch-1/encode"], find)) == expected
+@pytest.mark.parametrize("name", ["ch-1/standby/encode", "ch-1", "ch-1.encode", "a/b/c/d", "A/b"])
+def test_a_job_has_a_bundle_and_a_role_that_there_is(name: str) -> None:
+    expected = f'job name "{name}": expected BUNDLE/ROLE/JOB with the role primary or backup'
+    assert refusal(lambda: targets(["job", name], find)) == expected
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["ch-1/encode"],
+        ["ch-1/primary/encode"],
+        ["ch-1.primary.encode"],
+        ["job", "ch-1/encode"],
+        ["job/ch-1/encode"],
+        ["jobs", "ch-1.primary.encode"],
+    ],
+)
+def test_a_jobs_own_name_is_enough_and_may_leave_out_the_primary(words: list[str]) -> None:
+    assert [str(one) for one in targets(words, find)] == ["job/ch-1/primary/encode"]
+    assert [str(one) for one in jobs(words)] == ["job/ch-1/primary/encode"]
+
+
+def test_what_is_nearly_a_kind_is_taken_for_one() -> None:
+    def unknown(word: str) -> KindName:
+        raise UnknownKind(word, "bundle")
+
+    assert refusal(lambda: targets(["bundel/encode"], unknown)) == 'unknown kind "bundel" (did you mean bundle?)'
 
 
 def test_a_verb_that_needs_a_name_says_so() -> None:

@@ -60,6 +60,7 @@ def test_a_whole_bundle_is_taken():
     check(Ref("bundle", "x", "default"), spec_of("bundle", {"pool": "local", "jobs": [an_entry()]}), NOTHING_ELSE)
 
 
+@pytest.mark.req("F350", "F348")
 def test_pools_must_exist():
     document = {"pool": "locl", "resiliencePolicy": {"pool": "x"}, "jobs": [an_entry()]}
     assert problems("bundle", document) == [

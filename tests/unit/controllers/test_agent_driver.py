@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from controllers.providers.agent_commands import Command, StartJob, StopJob, start_request
+from api.agent_wire import command_to_wire
+from controllers.providers.agent_commands import Command, StartJob, StartPrepared, StopJob, start_request
 from controllers.providers.agents import AgentDriver, Connections
 from resources.effect import Absent, Applied, Deferred, EffectRecord, Rejected, Unknown
 from resources.facts import Instance
@@ -42,6 +43,8 @@ START = EffectRecord(
     attempts=1,
     created_at=0.0,
 )
+PREPARE = replace(START, key="prepare/1/1", kind="PrepareJob")
+BEGIN = replace(START, key="begin/1/1", kind="StartPreparedJob", request={"instance": "i"})
 STOP = replace(START, key="stop/1/1", kind="StopJob", request={"instance": "i"})
 
 
@@ -108,7 +111,7 @@ def test_each_kind_is_safe_by_a_token_that_is_the_effects_own(effect: EffectReco
 @pytest.mark.req("T38")
 def test_a_driver_says_of_every_kind_it_knows_how_it_is_safe():
     unknown = AgentDriver(Connections()).apply(replace(START, kind="RunInstances"))
-    assert (set(AgentDriver.safe), AgentDriver.creates - set(AgentDriver.safe)) == ({"StartJob", "StopJob"}, set())
+    assert AgentDriver.creates | {"StopJob"} == set(AgentDriver.safe)
     assert unknown == Rejected("agents know no effect RunInstances", "UNSUPPORTED")
 
 
@@ -201,7 +204,15 @@ def test_a_secret_that_is_not_there_is_waited_for():
         (START, Known(instance("starting")), Unknown("node-a is at it")),
         (START, Known(instance("running")), Applied("i", {"pid": 7})),
         (START, Known(instance("exited")), Applied("i", {"pid": 7})),
+        (PREPARE, Known(), Absent()),
+        (PREPARE, Known(instance("prepared")), Applied("i", {"pid": 7})),
+        (PREPARE, Known(instance("exited")), Applied("i", {"pid": 7})),
+        (BEGIN, Known(), Absent()),
+        (BEGIN, Known(instance("prepared")), Absent()),
+        (BEGIN, Known(instance("starting")), Unknown("node-a is at it")),
+        (BEGIN, Known(instance("running")), Applied("i", {"pid": 7})),
         (STOP, Known(), Applied("i")),
+        (STOP, Known(instance("prepared")), Absent()),
         (STOP, Known(instance("ready")), Absent()),
         (STOP, Known(instance("stopping")), Applied("i")),
         (STOP, Known(instance("exited")), Applied("i")),
@@ -253,3 +264,15 @@ def test_a_start_on_a_lost_node_is_unknown_while_its_job_may_not_have_two(was: s
     known = Known(phase="lost", job=a_job(onDisconnect=rule))
     assert AgentDriver(Connections()).observe(start, known) == seen
     assert AgentDriver(Connections()).observe(start, replace(known, given_up=True)) == Absent()
+
+
+@pytest.mark.req("F407")
+def test_a_start_in_two_steps_is_two_commands():
+    connections, stream = connected(Applied("x"))
+    assert AgentDriver(connections).apply(PREPARE) == Applied("i")
+    assert AgentDriver(connections).apply(BEGIN) == Applied("i")
+    prepare, begin = stream.sent
+    assert isinstance(prepare, StartJob)
+    assert (prepare.prepare, command_to_wire(prepare).start.defer_start) == (True, True)
+    assert begin == StartPrepared("u:begin/1/1", "f", "i")
+    assert command_to_wire(begin).start_prepared.instance_id == "i"

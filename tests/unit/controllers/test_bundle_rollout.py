@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tests.builders import a_job_entry
@@ -91,3 +92,36 @@ def test_a_restart_of_the_bundle_takes_one_copy_at_a_time() -> None:
     on = BundleStage.of(resiliencePolicy={}).up()
     on.change(restartedAt="2026-01-01T00:00:00Z").run()
     assert [on.jobs[name].spec.restarted_at for name in ("ch.backup.web", "ch.primary.web")] == [1767225600.0, None]
+
+
+def test_a_backup_without_a_place_says_so_and_what_would_help() -> None:
+    """While it is waited for, and still when the time is over."""
+    on = changed(update={"readyTimeoutSeconds": 60})
+    on.run()
+    unfit = "no node fits (1 node): 1 × fits: 0 of 1 vcpu free"
+    on.seen().job("ch.backup.web", "pending", (False, "NoFit"), unfit=unfit)
+    on.run()
+    cure = "rmctl why job/ch/backup/web tells what would help; update.strategy: allAtOnce waits for no backup"
+    why = f"ch/backup/web has no place: {unfit}. {cure}"
+    held = f"1 of 2 jobs run, 1 waits; the primary keeps what it runs until the backup is ready: {why}"
+    assert on.said() == ("False", "NoFit", held)
+    on.now += 60
+    on.run()
+    stalled = on.said("Stalled")
+    assert stalled is not None
+    assert stalled[2].startswith(
+        f"the backup was not ready within 60 s at the new spec; the primary keeps what it runs: {why}"
+    )
+
+
+def test_a_deletion_that_waits_for_a_silent_node_tells_the_way_out() -> None:
+    on = BundleStage.of().up()
+    on.bundle = replace(on.bundle, deletion_timestamp=on.now)
+    told = "is being deleted: stops on node-a, which is lost; rmctl node lost node-a gives it up"
+    on.job("ch.primary.web", "stopping", (False, "Deleting"), message=told)
+    on.jobs["ch.primary.web"] = replace(on.jobs["ch.primary.web"], deletion_timestamp=on.now)
+    on.run()
+    said = on.said()
+    assert said is not None
+    way_out = "ch/primary/web stops on node-a, which is lost; rmctl node lost node-a gives it up"
+    assert said[2] == f"is being deleted: 1 job to end; {way_out}"

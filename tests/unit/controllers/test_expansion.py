@@ -152,7 +152,7 @@ def test_the_default_group_takes_those_that_state_no_rule() -> None:
     assert groups(spec(*entries))["a"] == {"a"}
 
 
-@pytest.mark.req("F356")
+@pytest.mark.req("F352", "F356")
 def test_a_group_that_is_told_to_part_is_told_how_it_hangs_together() -> None:
     bundle = spec(
         a_job_entry("a", coLocateWith=["b"]), a_job_entry("b", coLocateWith=["c"]), a_job_entry("c", separateFrom=["a"])

@@ -9,7 +9,7 @@ import pytest
 from controllers.runtime.decision import Release, Reserve
 from resources.job import JobStatus
 from resources.reference import Ref
-from tests.controllers_stage import START, Stage, a_job, a_pool_resource
+from tests.controllers_stage import START, Stage, a_job, a_pool_resource, begun
 
 
 def stage(**spec: object) -> Stage:
@@ -31,6 +31,18 @@ def test_a_place_is_claimed_and_the_start_ordered_in_one_decision() -> None:
     assert on.said("Unschedulable") == ("False", "Placed", "node-a")
     assert [e.type for e in decision.events] == ["PlacementDecision"]
     assert decision.events[0].message == "node-a of 2 nodes, tier local"
+
+
+def test_a_status_names_the_decision_that_placed_it_or_found_no_place() -> None:
+    on = stage()
+    on.run()
+    assert [event.type for event in on.cited] == ["PlacementDecision"]
+    assert on.job.status.decision == "1"
+    begun(on)
+    assert on.job.status.decision == "1"
+    on = Stage(a_job(requirements={"requiredCapacity": 40})).node("node-a")
+    on.run()
+    assert ([event.type for event in on.cited], on.job.status.decision) == (["PlacementFailed"], "1")
 
 
 @pytest.mark.req("F176")

@@ -160,7 +160,8 @@ def test_deleting_on_a_silent_node_waits_and_on_a_lost_one_does_not() -> None:
     on = stage().up()
     on.job = replace(on.job, deletion_timestamp=on.now)
     silent(on).settle()
-    assert on.said() == ("False", "Deleting", "is being deleted: stops on node-a, which is silent")
+    way_out = "given up once that node is lost, or by rmctl node lost node-a"
+    assert on.said() == ("False", "Deleting", f"is being deleted: stops on node-a, which is silent; {way_out}")
     lost(on).run()
     assert (on.gone, on.allocations) == (True, {})
 

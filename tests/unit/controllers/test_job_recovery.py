@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from controllers.runtime.decision import Release, Reserve
+from placement import Spare
+from resources.reference import Ref
 from tests.controllers_stage import START, Stage, a_job, a_pool_resource, begun, crash, stage
 
 REFUSAL = "JOB_REJECTED_NO_CAPACITY"
@@ -255,3 +257,41 @@ def test_a_broken_bundle_voids_a_start_that_was_due() -> None:
     assert (on.job.status.next_start_at, on.allocations) == (None, {})
     on.after(60).settle()
     assert on.said() == ("False", "Broken", "is not placed: bundle/ch is broken")
+
+
+def test_a_node_that_refused_a_start_is_looked_at() -> None:
+    on = stage()
+    on.run()
+    on.answer("start/1/1", "rejected", code=REFUSAL, error="no room")
+    assert Ref("node", "node-a") in on.run().wake
+
+
+@pytest.mark.req("F134")
+def test_a_spare_that_takes_the_job_leaves_its_history() -> None:
+    """It was not launched for this job."""
+    on = stage("node-a", requirements={"onRuntimeFailure": "preferSpare"}).up()
+    on.ended()
+    made = on.job.status.restarts
+    on.node("node-s", spare=Spare()).after(5).run()
+    begun(on)
+    assert on.job.status.node == "node-s"
+    assert on.job.status.restarts.at == (on.now,)
+    assert on.job.status.restarts.failed == made.failed == 1
+
+
+@pytest.mark.req("F137")
+def test_a_job_that_waits_for_its_next_start_holds_up_no_other() -> None:
+    """Both on one fleet, of one bundle: the second recovers in its own time."""
+    first = stage().up()
+    second = Stage(a_job(name="ch.primary.side", uid="u-2", jobName="side"), fleet=first.fleet, nodes=first.nodes)
+    second.sibling("ch.primary.web", on=None)
+    second.up()
+    for _ in range(3):
+        crash(first)
+    first.ended()
+    assert first.job.status.next_start_at == first.now + 40
+    second.now = first.now
+    second.ended()
+    assert second.job.status.next_start_at == second.now + 5
+    second.after(5).run()
+    assert (second.job.status.phase, first.job.status.phase) == ("starting", "backoff")

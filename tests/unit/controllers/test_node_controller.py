@@ -2,77 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
 from controllers.brake import Silence
-from controllers.node import NodeController, NodeView
-from controllers.runtime.decision import Block, Decision, Facts, Room, Unblock
-from resources import conditions
-from resources.allocation import Allocation
-from resources.facts import Inventory, NodeFacts
-from resources.node import Node, NodeSpec, NodeStatus
-from resources.pool import Pool, PoolSpec, PoolStatus
+from controllers.runtime.decision import Block, Room, Unblock
+from resources.node import NoSchedule, SpareStatus
+from resources.pool import PoolSpec
 from resources.reference import Ref
 from tests.builders import a_pool
-
-NOW = 1_000_000.0
-JOB = Ref("job", "ch.primary.web", "default")
-
-
-def a_node(**spec: Any) -> Node:
-    document = {"pool": "local", **spec}
-    return Node(Ref("node", "node-a"), "n", 1, 1, NodeSpec.model_validate(document), NodeStatus(), document)
-
-
-def facts(heard: float = NOW, *, connected: bool = True, **inventory: Any) -> NodeFacts:
-    has = {"capacity_milli": 4000, "cores": 4, "memory_mib": 8192, "address": "10.0.0.1", "zone": "z", **inventory}
-    return NodeFacts("node-a", "boot-1", Inventory(**has), heard, connected=connected)
-
-
-def a_claim(milli: int = 1500) -> Allocation:
-    return Allocation("u.1.1", "u", JOB, "u.1.1", "local", "node-a", milli, 1, 100, ("8101/tcp",))
-
-
-@dataclass
-class Stage:
-    node: Node = field(default_factory=a_node)
-    facts: NodeFacts | None = field(default_factory=facts)
-    claims: list[Allocation] = field(default_factory=list)
-    others: Silence = field(default_factory=lambda: Silence(10, ()))
-    pool: dict[str, Any] = field(default_factory=dict)
-    now: float = NOW
-    started: float = 0.0
-
-    def run(self) -> Decision:
-        spec = PoolSpec.model_validate(a_pool(**self.pool))
-        view = NodeView(
-            self.facts,
-            self.claims,
-            Pool(Ref("pool", "local"), "p", 1, 1, spec, PoolStatus()),
-            self.others,
-            self.started,
-        )
-        decision = NodeController().decide(self.node, view, Facts(now=self.now))
-        status = decision.status
-        assert isinstance(status, NodeStatus)
-        self.node = replace(self.node, status=status)
-        return decision
-
-    def at(self, seconds: float) -> Decision:
-        """Seconds after the last heartbeat of the beginning."""
-        self.now = NOW + seconds
-        return self.run()
-
-    def said(self, type_: str = "Ready") -> tuple[str, str, str] | None:
-        found = conditions.find(self.node.status.conditions, type_)
-        return None if found is None else (found.status, found.reason, found.message)
+from tests.controllers_node import JOB, NOW, NodeStage, a_claim, a_node, facts
 
 
 def test_a_connected_node_runs_and_is_open() -> None:
-    on = Stage(claims=[a_claim()])
+    on = NodeStage(claims=[a_claim()])
     decision = on.run()
     status = on.node.status
     assert (status.phase, status.address, status.zone, status.boot_id) == ("running", "10.0.0.1", "z", "boot-1")
@@ -86,7 +30,7 @@ def test_a_connected_node_runs_and_is_open() -> None:
 
 @pytest.mark.req("F198", "F199", "F202", "F203")
 def test_amounts_are_total_cap_reserved_and_free() -> None:
-    on = Stage(a_node(utilizationCap=0.75), claims=[a_claim()])
+    on = NodeStage(a_node(utilizationCap=0.75), claims=[a_claim()])
     decision = on.run()
     vcpu = on.node.status.capacity["vcpu"]
     assert (vcpu.total, vcpu.cap, vcpu.reserved, vcpu.free) == (4, 3, 1.5, 1.5)
@@ -99,20 +43,20 @@ def test_amounts_are_total_cap_reserved_and_free() -> None:
 @pytest.mark.req("F200", "F201", "F416")
 @pytest.mark.parametrize(("told", "cap"), [(1.0, 4), (0.5, 2), (0, 4), (-1, 4), (4, 4), (float("nan"), 4)])
 def test_a_cap_that_is_no_fraction_is_all_of_it(told: float, cap: float) -> None:
-    on = Stage(facts=facts(utilization_cap=told))
+    on = NodeStage(facts=facts(utilization_cap=told))
     on.run()
     assert on.node.status.capacity["vcpu"].cap == cap
 
 
 def test_a_node_that_shrank_has_nothing_free() -> None:
-    on = Stage(claims=[a_claim(6000)])
+    on = NodeStage(claims=[a_claim(6000)])
     on.run()
     assert on.node.status.capacity["vcpu"].free == 0
 
 
 @pytest.mark.req("F178")
 def test_a_node_that_was_never_heard_of_says_how_to_bring_it() -> None:
-    on = Stage(facts=None)
+    on = NodeStage(facts=None)
     decision = on.run()
     assert (on.node.status.phase, decision.rooms, decision.requeue_after) == ("booting", (), None)
     assert on.said() == (
@@ -124,7 +68,7 @@ def test_a_node_that_was_never_heard_of_says_how_to_bring_it() -> None:
 
 
 def test_silent_then_lost_then_back() -> None:
-    on = Stage(claims=[a_claim()])
+    on = NodeStage(claims=[a_claim()])
     on.run()
     assert on.at(14.9).requeue_after == pytest.approx(0.1)
     decision = on.at(15)
@@ -147,7 +91,7 @@ def test_silent_then_lost_then_back() -> None:
 
 
 def test_pools_set_their_own_limits() -> None:
-    on = Stage(pool={"disconnect": {"silentSeconds": 2, "lostSeconds": 5}})
+    on = NodeStage(pool={"disconnect": {"silentSeconds": 2, "lostSeconds": 5}})
     on.run()
     on.at(2)
     assert on.node.status.phase == "silent"
@@ -157,7 +101,9 @@ def test_pools_set_their_own_limits() -> None:
 
 def test_a_pool_that_became_less_patient_waits_for_a_node_as_long_as_it_promised() -> None:
     """The fences there were told so, and nobody can tell them better while the node is away."""
-    on = Stage(facts=replace(facts(), lost_seconds=60), pool={"disconnect": {"silentSeconds": 2, "lostSeconds": 25}})
+    on = NodeStage(
+        facts=replace(facts(), lost_seconds=60), pool={"disconnect": {"silentSeconds": 2, "lostSeconds": 25}}
+    )
     on.run()
     on.at(2)
     assert on.at(59).requeue_after == 1
@@ -168,7 +114,7 @@ def test_a_pool_that_became_less_patient_waits_for_a_node_as_long_as_it_promised
 
 def test_a_node_is_seen_silent_for_a_while_before_it_is_lost_whatever_the_clock_does() -> None:
     """A jump of the clock makes every node look old at once; the agents get the time to speak."""
-    on = Stage()
+    on = NodeStage()
     on.run()
     decision = on.at(5000)
     assert (on.node.status.phase, decision.requeue_after) == ("silent", 45)
@@ -178,7 +124,7 @@ def test_a_node_is_seen_silent_for_a_while_before_it_is_lost_whatever_the_clock_
 
 
 def test_nothing_is_silent_or_lost_before_the_server_has_been_up_that_long() -> None:
-    on = Stage(started=NOW + 100)
+    on = NodeStage(started=NOW + 100)
     on.run()
     on.at(114)
     assert on.node.status.phase == "running"
@@ -193,7 +139,7 @@ def test_nothing_is_silent_or_lost_before_the_server_has_been_up_that_long() -> 
 @pytest.mark.parametrize(("after", "phase"), [(15, "silent"), (60, "lost")])
 def test_a_server_restart_teaches_nothing_about_a_silent_node(after: float, phase: str) -> None:
     """A start counts every heartbeat from then on, and nobody is connected yet."""
-    on = Stage()
+    on = NodeStage()
     for seconds in (0, 15, after):
         on.at(seconds)
     on.started = NOW + after + 1
@@ -203,7 +149,7 @@ def test_a_server_restart_teaches_nothing_about_a_silent_node(after: float, phas
 
 
 def test_the_brake_keeps_silent_nodes_from_being_lost() -> None:
-    on = Stage(others=Silence(10, ("b", "c")))
+    on = NodeStage(others=Silence(10, ("b", "c")))
     on.run()
     on.at(15)
     decision = on.at(60)
@@ -228,7 +174,7 @@ def test_the_brake_needs_more_than_a_fifth_and_three(nodes: int, silent: int, ho
 
 
 def test_a_persons_word_makes_a_silent_node_lost_for_good() -> None:
-    on = Stage(others=Silence(10, ("b", "c")))
+    on = NodeStage(others=Silence(10, ("b", "c")))
     for seconds in (0, 15):
         on.at(seconds)
     on.facts = facts(connected=False)
@@ -243,7 +189,7 @@ def test_a_persons_word_makes_a_silent_node_lost_for_good() -> None:
 
 @pytest.mark.parametrize("word", ["1970-01-12T13:46:00Z", "yesterday", ""])
 def test_a_word_from_before_the_last_heartbeat_or_no_time_at_all_is_void(word: str) -> None:
-    on = Stage()
+    on = NodeStage()
     for seconds in (0, 15):
         on.at(seconds)
     on.node = replace(on.node, annotations={"rmctl/lost": word})
@@ -253,7 +199,7 @@ def test_a_word_from_before_the_last_heartbeat_or_no_time_at_all_is_void(word: s
 
 @pytest.mark.req("F246", "F247")
 def test_a_cordon_is_told_with_its_reason_and_the_way_back() -> None:
-    on = Stage(a_node(cordoned=True, cordonReason="kernel update"))
+    on = NodeStage(a_node(cordoned=True, cordonReason="kernel update"))
     decision = on.run()
     assert on.said("Schedulable") == ("False", "Cordoned", "is cordoned: kernel update; rmctl uncordon node-a opens it")
     assert on.said() == ("True", "Connected", "is connected, 0 of 4 vcpu claimed, 0 jobs")
@@ -261,7 +207,7 @@ def test_a_cordon_is_told_with_its_reason_and_the_way_back() -> None:
 
 
 def test_a_dedicated_node_is_closed_to_others() -> None:
-    on = Stage(a_node(taints=[{"key": "dedicated", "value": "acme"}]))
+    on = NodeStage(a_node(taints=[{"key": "dedicated", "value": "acme"}]))
     assert on.run().blocks == (Block("node-a", "dedicated=acme"),)
     assert on.said("Schedulable") == ("False", "Dedicated", "takes jobs of acme only")
     on.node = replace(a_node(), status=on.node.status)
@@ -269,7 +215,7 @@ def test_a_dedicated_node_is_closed_to_others() -> None:
 
 
 def test_rows_keep_the_instant_they_began() -> None:
-    on = Stage()
+    on = NodeStage()
     on.run()
     on.at(15)
     on.at(30)
@@ -277,6 +223,87 @@ def test_rows_keep_the_instant_they_began() -> None:
 
 
 def test_a_machine_of_a_cloud_waits_for_a_provider() -> None:
-    on = Stage(a_node(provider="aws"), facts=None)
+    on = NodeStage(a_node(provider="aws"), facts=None)
     on.run()
     assert on.said() == ("False", "Booting", "waits for a provider, and this version provisions no machines")
+
+
+def test_rows_that_others_wrote_are_told_with_their_own_and_close_the_node() -> None:
+    on = NodeStage(rows=[NoSchedule(reason="draining", by="drain/node-a", since=NOW - 5)])
+    assert on.run().blocks == ()
+    assert on.node.status.no_schedule == (NoSchedule(reason="draining", by="drain/node-a", since=NOW - 5),)
+    assert on.said("Schedulable") == ("False", "Closed", "takes no new jobs: draining (drain/node-a)")
+    on.rows.append(NoSchedule(reason="cordoned", by="interruption/node-a", since=NOW))
+    on.node = replace(on.node, spec=on.node.spec.model_copy(update={"cordoned": True}))
+    on.rows.append(NoSchedule(reason="cordoned", by="spec", since=NOW))
+    on.run()
+    assert [(row.reason, row.by) for row in on.node.status.no_schedule] == [
+        ("cordoned", "spec"),
+        ("cordoned", "interruption/node-a"),
+        ("draining", "drain/node-a"),
+    ]
+
+
+@pytest.mark.req("F192")
+def test_a_spare_that_took_a_job_is_an_ordinary_node_for_good() -> None:
+    on = NodeStage(a_node(spare={"reservedFor": ["live"]}))
+    on.run()
+    assert on.node.status.spare == SpareStatus(consumed=False)
+    on.claims = [a_claim()]
+    on.run()
+    on.claims = []
+    on.run()
+    assert on.node.status.spare == SpareStatus(consumed=True)
+    on.node = replace(a_node(), status=on.node.status)
+    on.run()
+    assert on.node.status.spare is None
+
+
+SINGLE = "ch/primary/web"
+
+
+@pytest.mark.req("F98", "F100")
+def test_a_machine_that_was_taken_for_one_job_goes_with_it_once() -> None:
+    on = NodeStage(a_node(provider="aws"), claims=[a_claim()], single_use=(SINGLE,))
+    assert on.run().effects == ()
+    on.claims, on.single_use = [], ()
+    decision = on.at(5)
+    assert [(effect.kind, effect.provider, effect.target) for effect in decision.effects] == [
+        ("Terminate", "aws", "node-a")
+    ]
+    assert [(event.type, event.message) for event in decision.events] == [
+        ("NodeTerminated", "singleUse: ch/primary/web has left")
+    ]
+    assert decision.blocks == (Block("node-a", "terminating"),)
+    assert on.said("Schedulable") == ("False", "Terminating", "its machine is being ended")
+    again = on.at(6)
+    assert (again.effects, again.events) == (decision.effects, ())
+
+
+@pytest.mark.req("F99")
+def test_a_machine_that_registered_itself_is_never_ended() -> None:
+    on = NodeStage(claims=[a_claim()], single_use=(SINGLE,))
+    on.run()
+    on.claims, on.single_use = [], ()
+    decision = on.run()
+    assert (decision.effects, decision.blocks, on.node.status.terminate) == ((), (), None)
+    assert on.said("Schedulable") == ("True", "Open", "takes new jobs")
+
+
+@pytest.mark.req("F101", "FA17")
+def test_the_machine_waits_for_the_last_of_the_group() -> None:
+    """However the job left: its peers may still be there."""
+    peer = replace(a_claim(), id="v.1.1", owner=Ref("job", "ch.primary.side", "default"))
+    on = NodeStage(a_node(provider="aws"), claims=[a_claim(), peer], single_use=(SINGLE,))
+    on.run()
+    on.claims, on.single_use = [peer], ()
+    assert (on.run().effects, on.node.status.terminate) == ((), None)
+    on.claims = []
+    assert [effect.kind for effect in on.run().effects] == ["Terminate"]
+
+
+def test_a_machine_of_many_jobs_stays_when_they_have_left() -> None:
+    on = NodeStage(a_node(provider="aws"), claims=[a_claim()])
+    on.run()
+    on.claims = []
+    assert on.run().effects == ()

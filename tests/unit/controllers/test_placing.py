@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
+from controllers.expansion import expand
 from controllers.jobs.question import question, without
 from controllers.jobs.view import JobView
 from controllers.placing import Mate, policy_of, request_for
-from placement import Amounts, FleetView, Forbid, NodeView, Request
+from placement import Amounts, FleetView, Forbid, NodeView, Request, Spare
+from resources.bundle import BundleSpec
 from resources.job import JobStatus
 from resources.pool import PoolSpec
-from tests.builders import a_pool
+from resources.reference import Ref
+from tests.builders import a_bundle, a_job_entry, a_pool
 from tests.controllers_stage import Stage, a_job
 
 
@@ -177,3 +180,52 @@ def test_a_full_backup_pool_is_not_left() -> None:
     on.fleet.put_node(NodeView(name="node-f", pool="far", tier="local", capacity=Amounts(500, 1)))
     on.run()
     assert on.said("Unschedulable") == ("True", "NoFit", "no node fits (1 nodes): 1 × fits: 0.5 of 1 vcpu free")
+
+
+@pytest.mark.req("F119")
+def test_a_launch_takes_a_spare_only_where_nothing_else_survives() -> None:
+    on = Stage(a_job()).node("spare", spare=Spare()).node("zz-ordinary")
+    on.run()
+    assert on.job.status.node == "zz-ordinary"
+    on = Stage(a_job(requirements={"requiredCapacity": 2})).node("spare", spare=Spare()).node("zz-ordinary", vcpu=1)
+    on.run()
+    assert on.job.status.node == "spare"
+
+
+RESERVED = Spare(("live",), exclusive=True)
+
+
+@pytest.mark.req("F122")
+@pytest.mark.parametrize(("template", "node"), [("live", "spare"), ("vod", None), (None, None)])
+def test_a_spare_reserved_for_others_is_none_for_this_job(template: str | None, node: str | None) -> None:
+    on = Stage(a_job(**({"template": template} if template else {}))).node("spare", spare=RESERVED)
+    on.run()
+    assert on.job.status.node == node
+
+
+@pytest.mark.req("F123")
+def test_the_override_lifts_the_reservation_and_nothing_else() -> None:
+    """Other filters hold, and a launch still prefers what is no spare."""
+    on = Stage(a_job(overrideReservation=True)).node("spare", spare=RESERVED)
+    on.run()
+    assert on.job.status.node == "spare"
+    on = Stage(a_job(overrideReservation=True)).node("spare", spare=RESERVED).node("zz-ordinary")
+    on.run()
+    assert on.job.status.node == "zz-ordinary"
+    on = Stage(a_job(overrideReservation=True, requirements={"requiredCapacity": 5})).node("spare", spare=RESERVED)
+    on.run()
+    assert on.job.status.node is None
+
+
+@pytest.mark.req("FA18")
+def test_one_member_that_wants_the_node_for_itself_holds_it_for_its_group() -> None:
+    """Its peers need not say so, and may differ in singleUse."""
+    entries = [
+        a_job_entry("web", exclusive=True, singleUse=True, coLocateWith=["log"]),
+        a_job_entry("log"),
+    ]
+    made = expand("ch", BundleSpec.model_validate(a_bundle(*entries)), {})
+    refs = {one.key.job: Mate(Ref("job", one.key.wire, "default"), one.spec) for one in made}
+    for name, other in (("web", "log"), ("log", "web")):
+        assert request_for(refs[name].ref, refs[name].spec, [refs[other]], FleetView()).exclusive
+    assert [one.spec.single_use for one in made] == [True, False]

@@ -11,7 +11,7 @@ from controllers.pool import PoolController, PoolView
 from controllers.runtime.decision import Decision, Facts
 from resources import conditions
 from resources.allocation import Allocation
-from resources.node import Amount, Node, NodePhase, NodeSpec, NodeStatus
+from resources.node import Amount, Node, NodePhase, NodeSpec, NodeStatus, Unhealthy
 from resources.pool import Pool, PoolSpec, PoolStatus
 from resources.reference import Ref
 from tests.builders import a_pool
@@ -59,6 +59,16 @@ def test_gauges_are_what_nodes_may_give_and_jobs_claim() -> None:
     assert said(pool, "CapacityShort") == ("True", "NoFit", "1 job waits")
 
 
+@pytest.mark.req("F30")
+def test_a_node_that_names_no_tier_counts_to_the_fixed_one() -> None:
+    tiers = [CLOUD, {"name": "racks", "kind": "local-servers", "scaleOut": "fixed"}]
+    spec = PoolSpec.model_validate(a_pool(tiers=tiers))
+    named = a_node("b")
+    named = replace(named, spec=named.spec.model_copy(update={"tier": "spot"}))
+    pool, _ = decide(Pool(Ref("pool", "local"), "p", 1, 1, spec, PoolStatus()), nodes=[a_node("a"), named])
+    assert [(tier.name, tier.nodes) for tier in pool.status.tiers] == [("spot", 1), ("racks", 1)]
+
+
 def test_a_pool_that_had_waiting_jobs_says_when_it_has_none() -> None:
     pool, _ = decide(nodes=[a_node("a")], waiting_jobs=2)
     assert said(pool, "CapacityShort") == ("True", "NoFit", "2 jobs wait")
@@ -93,6 +103,18 @@ def test_the_brake_is_a_condition_that_is_taken_back() -> None:
     pool, decision = decide(pool, nodes=[*silent[:2], *well])
     assert said(pool, "RemediationHeld") == ("False", "NodesBack", "losses are acted on")
     assert decision.requeue_after is None
+
+
+@pytest.mark.req("S14")
+def test_many_unhealthy_nodes_raise_an_alarm() -> None:
+    ill = Unhealthy(since=NOW, reason="Rejections", message="refused 3 starts")
+    out = [a_node(name, unhealthy=ill) for name in "abcdef"]
+    well = [a_node(str(number)) for number in range(4)]
+    pool, _ = decide(nodes=[*out, *well])
+    told = "6 of 10 nodes of pool local are unhealthy: look for what they share; none is replaced until fewer are"
+    assert said(pool, "RemediationHeld") == ("True", "MassLoss", told)
+    pool, _ = decide(pool, nodes=[*out[:2], *well, *well])
+    assert said(pool, "RemediationHeld") == ("False", "NodesBack", "losses are acted on")
 
 
 def test_nodes_lost_long_ago_or_given_up_hold_nothing() -> None:

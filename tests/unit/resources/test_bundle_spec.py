@@ -52,7 +52,7 @@ def test_another_policy_is_refused_with_the_choices() -> None:
     assert '"restart" is not one of preferSpare, avoidSpare, drop' in told
 
 
-@pytest.mark.req("F97")
+@pytest.mark.req("F97", "F353")
 def test_single_use_needs_exclusive() -> None:
     assert "singleUse: needs exclusive: true" in problem(a_job_entry(singleUse=True)).replace("spec.jobs[0].", "")
     assert spec(a_job_entry(singleUse=True, exclusive=True)).jobs[0].single_use

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from controllers.runtime.fleet import Fleet
+from placement import Spare
 from resources.allocation import Allocation
 from resources.job import JobStatus
+from resources.node import NodeStatus, SpareStatus
 from resources.pool import PoolStatus
 from resources.reference import Ref
 from store import ledger, resources
@@ -18,6 +20,7 @@ from tests.builders import POOL, a_job_entry, a_pool
 from tests.clocked import Clocked
 
 JOB = Ref("job", "b.primary.web", "default")
+SHAPE = {"instanceType": "m5.xlarge", "totalCapacity": 4, "totalCores": 4}
 HELD = Allocation("a", "u", Ref("job", "b.primary.other", "default"), "i", "local", "n", 1000)
 
 
@@ -68,3 +71,33 @@ def test_the_gauges_of_a_pool_are_no_gain_of_room(store: Store) -> None:
     wider = a_pool(maxRestartsPerHour=1)
     store.write(lambda tx: resources.replace(tx, resources.get(tx, POOL), document=wider))
     assert (gauges - before, fleet.capacity_revision("local") - gauges) == (0, 1)
+
+
+@pytest.mark.req("F30")
+def test_a_node_that_names_no_tier_is_placed_on_as_part_of_the_fixed_one(store: Store) -> None:
+    """Also where another tier comes first, and where the pool's tiers change later."""
+    cloud = {"name": "cloud", "kind": "aws", "scaleOut": "elastic", "candidateInstanceTypes": [SHAPE]}
+    racks = {"name": "racks", "kind": "local-servers", "scaleOut": "fixed"}
+    fleet = a_fleet(store)
+    store.write(lambda tx: resources.create(tx, Ref("node", "n"), {"pool": "local"}))
+    shown = fleet.view.node("n")
+    assert shown is not None
+    assert (shown.tier, shown.cloud) == ("local", "local-servers")
+    store.write(lambda tx: resources.replace(tx, resources.get(tx, POOL), document={"tiers": [cloud, racks]}))
+    shown = fleet.view.node("n")
+    assert shown is not None
+    assert (shown.tier, shown.cloud) == ("racks", "local-servers")
+
+
+def test_a_spare_is_one_until_it_has_taken_a_job(store: Store) -> None:
+    fleet = a_fleet(store)
+    spare = {"reservedFor": ["live"], "exclusive": True}
+    store.write(lambda tx: resources.create(tx, Ref("node", "s"), {"pool": "local", "spare": spare}))
+    shown = fleet.view.node("s")
+    assert shown is not None
+    assert (shown.spare, shown.unconsumed_spare) == (Spare(("live",), exclusive=True), True)
+    taken = NodeStatus(spare=SpareStatus(consumed=True))
+    store.write(lambda tx: resources.replace_status(tx, resources.get(tx, Ref("node", "s")), taken))
+    shown = fleet.view.node("s")
+    assert shown is not None
+    assert not shown.unconsumed_spare

@@ -42,6 +42,20 @@ def test_closing_twice_is_fine_and_frees_the_folder(tmp_path: Path, clock: Clock
     Store.open(tmp_path, clock).close()
 
 
+def test_only_the_owner_may_read_the_database(tmp_path: Path, clock: Clocked) -> None:
+    with_store = Store.open(tmp_path, clock)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.glob("state.db*")}
+    with_store.close()
+    assert modes == {"state.db": 0o600, "state.db-wal": 0o600, "state.db-shm": 0o600}
+
+
+def test_a_database_that_others_could_read_is_closed_to_them(tmp_path: Path, clock: Clocked) -> None:
+    Store.open(tmp_path, clock).close()
+    (tmp_path / "state.db").chmod(0o644)
+    Store.open(tmp_path, clock).close()
+    assert (tmp_path / "state.db").stat().st_mode & 0o777 == 0o600
+
+
 @pytest.mark.req("B114")
 def test_a_newer_schema_is_refused_and_not_changed(tmp_path: Path, clock: Clocked) -> None:
     Store.open(tmp_path, clock).close()

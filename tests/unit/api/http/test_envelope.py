@@ -3,8 +3,11 @@
 import pytest
 
 from api.http.envelope import read
+from api.http.problems import cause_of
+from resources.bundle import BundleSpec
 from resources.reference import Ref
-from resources.validation import Invalid
+from resources.validation import Invalid, parse
+from tests.builders import a_job_entry
 
 
 def a_document(metadata=None, **fields):
@@ -48,6 +51,17 @@ def test_what_every_client_sends_empty_is_not_held_against_it():
 @pytest.mark.req("B28")
 def test_a_name_is_required(name):
     assert refusals(a_document({"name": name})) == ["metadata.name: required"]
+
+
+@pytest.mark.req("F35", "F425")
+def test_an_empty_name_of_a_pool_has_its_code():
+    with pytest.raises(Invalid) as refused:
+        read(a_document({"name": ""}, kind="pool"))
+    assert [error.code for error in refused.value.errors] == ["emptyPoolName"]
+    assert cause_of(refused.value.errors[0]).as_document()["code"] == "emptyPoolName"
+    with pytest.raises(Invalid) as refused:
+        parse(BundleSpec, {"pool": "", "jobs": [a_job_entry()]})
+    assert [(error.path, error.code) for error in refused.value.errors] == [("spec.pool", "emptyPoolName")]
 
 
 @pytest.mark.req("B28")
