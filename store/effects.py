@@ -27,7 +27,7 @@ from resources.effect import (
 from resources.event import Event
 from resources.resource import Resource
 from store import events
-from store.effect_rows import record_of, row_of
+from store.effect_rows import bounded, record_of, row_of
 from store.errors import ClaimLost, EffectMismatch
 from store.notes import Answered, EffectDue
 from store.queue import hashed
@@ -36,7 +36,6 @@ from store.tables import effects as table
 from store.tx import Tx
 
 LEASE_SECONDS = 120.0
-MAX_ERROR = 8192
 OPEN = or_(table.c.state == "pending", table.c.state == "indeterminate")
 UNWANTED = "no longer wanted"
 UNSURE_SECONDS = 5.0
@@ -189,10 +188,7 @@ def list_all(tx: Tx, limit: int = 1000) -> tuple[EffectRecord, ...]:
 def claim(
     tx: Tx, provider: str, *, limit: int, token: Callable[[], str], lease: float = LEASE_SECONDS
 ) -> tuple[EffectClaim, ...]:
-    """Take due effects of a provider, oldest first; each claim is one more attempt.
-
-    A row that cannot be read stays as it is, and stands in the way of no other.
-    """
+    """Take due effects of a provider, oldest first; each is one more attempt. A row that cannot be read waits apart."""
     claims, rows = [], []
     for row in tx.execute(_due, {"p": provider, "now": tx.now, "limit": limit}).all():
         try:
@@ -281,11 +277,6 @@ def next_due(tx: Tx, provider: str) -> float | None:
     """When the next unclaimed effect of a provider is due. A lease that runs out is found by looking again."""
     at: float | None = tx.execute(_next, {"p": provider}).scalar_one_or_none()
     return at
-
-
-def bounded(text: str) -> str:
-    """At most 8,192 characters, then one ellipsis."""
-    return text if len(text) <= MAX_ERROR else text[:MAX_ERROR] + "…"
 
 
 def _finish(tx: Tx, claim: EffectClaim, values: dict[str, Any]) -> EffectRecord:
