@@ -23,7 +23,7 @@ def run(
     from api.listening import AddressRefused
     from cli import compose, placement_plugins, settings
     from resources.validation import Invalid
-    from store.errors import StoreError
+    from store.errors import Corrupt, Failed, StoreError
 
     _log_to_stderr()
     data = (data or data_folder()).absolute()
@@ -44,7 +44,14 @@ def run(
 
     try:
         asyncio.run(serve())
-    except (StoreError, AddressRefused, OSError) as error:
+    except Corrupt as error:
+        return _refuse(f"{error}: rmctl doctor --data {data} names all of them, rmctl restore brings a backup back", 5)
+    except Failed as error:
+        return _refuse(f"{data / 'state.db'}: {error}", 5)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _refuse(f"{where}{(error.strerror or str(error)).lower()}", 5)
+    except (StoreError, AddressRefused) as error:
         return _refuse(str(error), 5)
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from resources import registry
@@ -87,6 +88,11 @@ def check_row(row: Any) -> Ref:
     if checksum(row._mapping) != row.checksum:
         raise Corrupt(ref)
     return ref
+
+
+def rotten(rows: Iterable[Any]) -> list[str]:
+    """Which resources' rows do not match their checksum. A row is a mapping from column to value."""
+    return [str(Ref(row["kind"], row["name"], row["project"])) for row in rows if checksum(row) != row["checksum"]]
 
 
 def resource_of(row: Any) -> AnyResource:

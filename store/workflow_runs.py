@@ -14,7 +14,7 @@ from resources.reference import Ref
 from resources.resource import Resource
 from resources.workflow_run import ACTIVE, Completion, Request, RunRecord
 from store import events, queue, resources
-from store.effects import bounded
+from store.effect_rows import bounded
 from store.errors import EffectMismatch
 from store.notes import RunDue, RunOver
 from store.run_tables import workflow_runs as table

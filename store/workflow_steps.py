@@ -10,7 +10,7 @@ from sqlalchemy import delete, insert, select, update
 from resources.canonical import canonical
 from resources.workflow_run import RunRecord, StepRecord
 from store import workflow_runs
-from store.effects import bounded
+from store.effect_rows import bounded
 from store.run_tables import workflow_runs as runs
 from store.run_tables import workflow_steps as table
 from store.tx import Tx

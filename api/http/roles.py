@@ -63,6 +63,7 @@ NEEDS: Mapping[str, Mapping[str, Need]] = {
     f"{ROOT}/namespaces/{{project}}/{{plural}}/{{name}}": OF_ONE,
     f"{ROOT}/batch": {"POST": Need("operator", "apply")},
     f"{ROOT}/plan": {"POST": reading("plan", "operator")},
+    f"{ROOT}/decisions/{{event}}": ONLY_GET,
     "/api/v1/nodes/{name}": {"GET": LOOK, "PATCH": Need("operator", "cordon")},
     **dict.fromkeys(
         ("/api/v1/pods", "/api/v1/namespaces/{project}/pods", "/api/v1/namespaces/{project}/pods/{name}"),

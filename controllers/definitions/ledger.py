@@ -14,6 +14,7 @@ from resources.frozen import spelled
 from resources.resource import Resource
 from resources.workflow_run import Request, RunRecord
 from store import effects, events, holds, queue, workflow_runs
+from store.effect_rows import bounded
 from store.effect_takeover import claim_one
 from store.effects import EffectClaim
 from store.environment import Environment
@@ -123,7 +124,7 @@ class PassLedger:
         queue.hold(tx, self._claim)
         if step == "unobserved":
             effects.let_go(tx, claim, OBSERVE_AGAIN_SECONDS)
-            words = f"{claim.record.words}: {effects.bounded(str(said.get('error')))}"
+            words = f"{claim.record.words}: {bounded(str(said.get('error')))}"
             events.add(tx, claim.record.owner, claim.record.uid, Event("EffectObserveFailed", words, "Warning"))
             self._open.pop(claim.record.key, None)
             return {"next": "done", "state": claim.record.state}

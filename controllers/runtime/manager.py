@@ -14,7 +14,7 @@ from controllers.runtime.passes import TOGETHER, Passes
 from controllers.runtime.upkeep import Retention, Upkeep
 from controllers.runtime.waker import Waker
 from controllers.scheduling import PLAIN, Scheduling
-from store import effects, holds, nodes, queue
+from store import effects, holds, nodes, queue, set_back
 from store.environment import Environment
 from store.store import Store
 from store.tx import Tx
@@ -88,6 +88,7 @@ def _take_over(tx: Tx, *, dry: bool) -> None:
     """The folder's lock is held: claims of earlier servers are void, and every node's silence counts from now."""
     queue.expire_all(tx)
     effects.expire_all(tx)
+    set_back.hurry(tx)
     nodes.restart_clocks(tx)
     hold = holds.find(tx)
     if dry and hold is None:

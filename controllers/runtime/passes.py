@@ -268,6 +268,9 @@ class Passes:
             except Failed:
                 if self._crew.patience.over:
                     return "untold"
+            except Exception:  # its row cannot even be told: the lease that runs out is its error and its backoff
+                log.exception("the failure of a pass could not be stored")
+                return "untold"
             else:
                 return outcome
 

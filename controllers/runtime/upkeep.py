@@ -10,7 +10,7 @@ from functools import partial
 import structlog
 
 from controllers.runtime.patience import Patience
-from store import changes, orphans, retention, workflow_runs
+from store import changes, orphans, retention, set_back, workflow_runs
 from store.environment import Environment, Task
 from store.errors import Failed
 from store.retention import Keys
@@ -53,6 +53,8 @@ class Upkeep:
 
     def look(self) -> None:
         """What a minute asks for, and once a day the rest."""
+        if hurried := self._patience.write(set_back.hurry):
+            log.warning("the clock was set back", due_now=hurried)
         self.compact()
         with self._store.read() as tx:
             swept = retention.swept_at(tx)

@@ -416,7 +416,7 @@ def test_an_effect_is_resolved_by_its_key_where_that_is_enough(api: FakeApi, rmc
 
     api.on("POST effects/resolve", resolved)
     ran = rmctl("effects", "resolve", "start/1/1", "--adopt", "i-1", "--reason", "seen in the console")
-    assert ran.out == "effect u1:start/1/1 is applied\n"
+    assert (ran.out, ran.err) == ("effect u1:start/1/1 is applied\n", "Next: rmctl describe job/a/primary/b\n")
     (sent,) = api.sent("POST", "effects/resolve")
     assert sent.body == {"id": "u1:start/1/1", "adopt": "i-1", "reason": "seen in the console"}
     rmctl("effects", "resolve", "u1:start/1/1", "--absent", "--reason", "not there")
