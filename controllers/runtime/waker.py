@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from controllers.runtime.fleet import Fleet
+from controllers.runtime.fleet import Fleet, Waiting
 from controllers.runtime.patience import Patience
-from resources.job import Job
 from resources.reference import Ref
 from store import queue, resources
 from store.environment import Environment
@@ -81,12 +80,12 @@ class Waker:
         return moved
 
 
-def woken(waiting: Sequence[Job]) -> list[Ref]:
+def woken(waiting: Sequence[Waiting]) -> list[Ref]:
     """The first of those that wait, in their order, and always the one that has waited longest: it jumps no queue."""
     if not waiting:
         return []
-    oldest = min(waiting, key=lambda job: job.status.waiting_since or job.created_at)
-    return list(dict.fromkeys([*(job.ref for job in waiting[:MOST_WOKEN]), oldest.ref]))
+    oldest = min(waiting, key=lambda one: one.status.waiting_since or one.created_at)
+    return list(dict.fromkeys([*(one.ref for one in waiting[:MOST_WOKEN]), oldest.ref]))
 
 
 def wake(tx: Tx, jobs: list[Ref], gauges: list[tuple[str, str]]) -> None:
