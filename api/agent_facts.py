@@ -15,7 +15,7 @@ from placement.request import CAPABILITY_PREFIX
 from resources.facts import Instance, Inventory, LogTail, NodeFacts
 from resources.job import Job
 from resources.node import Node, NodeSpec, NodeStatus
-from resources.pool import Pool
+from resources.pool import Disconnect, Pool
 from resources.reference import Ref
 from resources.resource import Resource
 from store import bookings, effects, holds, ledger, nodes, queue, resources
@@ -23,8 +23,6 @@ from store.notes import Gone, Written
 from store.store import Store, notes_of
 from store.tx import Tx
 
-FENCE_MARGIN_SECONDS = 20.0
-"""A fenced job is over this long before its node counts as lost."""
 DRIVER_PREFIX, DRIVER_KIND_PREFIX = "rmctl/driver.", "rmctl/driver-kind."
 TOLD_PREFIXES = (CAPABILITY_PREFIX, DRIVER_PREFIX, DRIVER_KIND_PREFIX)
 """Labels that come with a Hello and go with the next one that does not tell them."""
@@ -47,6 +45,8 @@ class Welcomed:
     """Folders that the node keeps of jobs that are no more."""
     kept: tuple[str, ...] = ()
     """Uids of the jobs behind the other ones."""
+    beat_seconds: float = Disconnect().beat_seconds
+    """The longest time between two heartbeats that the node's pool can stand."""
 
 
 class AgentFacts:
@@ -122,17 +122,17 @@ def _hello(tx: Tx, hello: Hello, spare_credential: str) -> Welcomed | NotKnown |
     _told_labels(tx, node, hello.inventory)
     before = nodes.facts(tx, hello.node)
     pool = resources.find(tx, Ref("pool", node.spec.pool))
-    lost = pool.spec.disconnect.lost_seconds if isinstance(pool, Pool) else 60.0
-    _put_facts(tx, hello, None if known.joined else before, lost)
+    limits = pool.spec.disconnect if isinstance(pool, Pool) else Disconnect()
+    _put_facts(tx, hello, None if known.joined else before, limits)
     restarted = before is not None and before.boot_id != hello.boot_id
     superseded = _whole_truth(tx, hello, "node restarted" if restarted else "lost with its agent's memory")
     queue.enqueue(tx, node.ref)
-    fence = max(1.0, lost - FENCE_MARGIN_SECONDS)
+    fence, beat = limits.fence_seconds, limits.beat_seconds
     kept, gone = _folders(tx, hello.kept)
     if holds.find(tx) is None:
-        return Welcomed(fence, superseded, known.credential, gone=gone, kept=kept)
+        return Welcomed(fence, superseded, known.credential, gone=gone, kept=kept, beat_seconds=beat)
     strays = tuple(one for one in hello.instances if one.id in superseded)
-    return Welcomed(fence, (), known.credential, strays, kept=kept)
+    return Welcomed(fence, (), known.credential, strays, kept=kept, beat_seconds=beat)
 
 
 def _folders(tx: Tx, kept: Iterable[JobFolder]) -> tuple[tuple[str, ...], tuple[JobFolder, ...]]:
@@ -157,7 +157,7 @@ def _told_labels(tx: Tx, node: Resource[NodeSpec, NodeStatus], inventory: Invent
     resources.replace(tx, node, labels=kept | told)
 
 
-def _put_facts(tx: Tx, hello: Hello, before: NodeFacts | None, lost: float) -> None:
+def _put_facts(tx: Tx, hello: Hello, before: NodeFacts | None, limits: Disconnect) -> None:
     """Labels and address count at the join, after which `before` is what it said then; a node never grows."""
     inventory = hello.inventory
     if before is not None:
@@ -171,7 +171,16 @@ def _put_facts(tx: Tx, hello: Hello, before: NodeFacts | None, lost: float) -> N
             labels=known.labels,
         )
     bookings.sicken(tx, hello.node, [device.id for device in inventory.devices if not device.healthy])
-    facts = NodeFacts(hello.node, hello.boot_id, inventory, tx.now, hello.report_seq, connected=True, lost_seconds=lost)
+    facts = NodeFacts(
+        hello.node,
+        hello.boot_id,
+        inventory,
+        tx.now,
+        hello.report_seq,
+        connected=True,
+        lost_seconds=limits.lost_seconds,
+        silent_seconds=limits.silent_seconds,
+    )
     nodes.put_facts(tx, facts)
 
 

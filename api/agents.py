@@ -211,14 +211,15 @@ class AgentDoor:
                 raise Ended(grpc.StatusCode.UNAUTHENTICATED, text)
             case NotAllowed(text=text):
                 raise Ended(grpc.StatusCode.PERMISSION_DENIED, text)
-            case Welcomed(fence_seconds=fence, superseded=superseded, credential=credential, gone=gone):
+            case Welcomed() as welcomed:
+                folders = welcomed.gone
                 return wire.Welcome(
-                    credential=credential,
-                    heartbeat_seconds=self._heartbeat_seconds,
-                    fence_seconds=fence,
-                    superseded=superseded,
+                    credential=welcomed.credential,
+                    heartbeat_seconds=min(self._heartbeat_seconds, welcomed.beat_seconds),
+                    fence_seconds=welcomed.fence_seconds,
+                    superseded=welcomed.superseded,
                     report_seq=hello.report_seq,
-                    gone=[wire.JobFolder(project=one.project, job=one.job, job_uid=one.uid) for one in gone],
+                    gone=[wire.JobFolder(project=one.project, job=one.job, job_uid=one.uid) for one in folders],
                 )
 
     async def _receive(self, requests: Requests, node: str, stream: _Stream) -> None:

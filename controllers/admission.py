@@ -11,11 +11,15 @@ from resources.bundle import BundleSpec
 from resources.canonical import Document
 from resources.names import ROLES
 from resources.node import NodeSpec
+from resources.pool import FENCE_MARGIN_SECONDS, LEAST_FENCE_SECONDS, Disconnect, PoolSpec
 from resources.reference import Ref
 from resources.resource import Spec
 from resources.template import TemplateSpec
 from resources.validation import FieldError, Invalid
 from resources.webhook import WebhookSpec
+
+MARGIN = f"{FENCE_MARGIN_SECONDS:g} s"
+LEAST = f"{FENCE_MARGIN_SECONDS + LEAST_FENCE_SECONDS:g}"
 
 
 class Lookups(Protocol):
@@ -33,6 +37,10 @@ class Lookups(Protocol):
 
     def secret(self, project: str, name: str, key: str) -> bool:
         """Whether a secret has this key."""
+        ...
+
+    def fenced(self, pool: str) -> Iterable[str]:
+        """Jobs in a pool whose `onDisconnect` is `stop`."""
         ...
 
 
@@ -57,7 +65,8 @@ def _bundle(ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
     if spec.resilience_policy is not None:
         problems += _pool("spec.resiliencePolicy.pool", spec.resilience_policy.pool, lookups)
     try:
-        problems += _secrets(ref, spec, expected(ref, spec, lookups), lookups)
+        jobs = expected(ref, spec, lookups)
+        problems += _secrets(ref, spec, jobs, lookups) + _fences(spec, jobs, lookups)
     except Invalid as invalid:
         problems += invalid.errors
     return problems
@@ -77,6 +86,32 @@ def _secrets(ref: Ref, spec: BundleSpec, jobs: Iterable[Expected], lookups: Look
         for name, where in job.spec.secret_env.items()
         if not lookups.secret(ref.project, where.secret, where.key)
     ]
+
+
+def _fences(spec: BundleSpec, jobs: Iterable[Expected], lookups: Lookups) -> list[FieldError]:
+    """A pool that gives its nodes up too soon cannot keep the promise of `stop`."""
+    places = {entry.job_name: f"spec.jobs[{index}].onDisconnect" for index, entry in enumerate(spec.jobs)}
+    found = {}
+    for job in jobs:
+        limits = _limits(job.spec.pool, lookups)
+        if job.spec.on_disconnect == "stop" and not limits.fences:
+            said = f"stop ends a job {MARGIN} before its node counts as lost, and in pool {job.spec.pool} that is after"
+            cure = f"disconnect.lostSeconds of pool {job.spec.pool}: at least {LEAST}; or onDisconnect: hold"
+            found[job.key.job] = FieldError(places[job.key.job], f"{said} {limits.lost_seconds:g} s", cure)
+    return list(found.values())
+
+
+def _limits(pool: str, lookups: Lookups) -> Disconnect:
+    return Disconnect.model_validate((lookups.pool(pool) or {}).get("disconnect", {}))
+
+
+def _patience(ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
+    assert isinstance(spec, PoolSpec)
+    held = () if spec.disconnect.fences else sorted(lookups.fenced(ref.name))
+    if not held:
+        return []
+    said = f"must be at least {LEAST}: onDisconnect of {held[0]} is stop, which ends it {MARGIN} before"
+    return [FieldError("spec.disconnect.lostSeconds", said, "")]
 
 
 def _pool(path: str, name: str | None, lookups: Lookups) -> list[FieldError]:
@@ -111,5 +146,6 @@ def _webhook(ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
 CHECKS: Mapping[str, Callable[[Ref, Spec, Lookups], list[FieldError]]] = {
     "bundle": _bundle,
     "node": _node,
+    "pool": _patience,
     "webhook": _webhook,
 }

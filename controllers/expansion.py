@@ -78,8 +78,14 @@ def expand(name: str, spec: BundleSpec, templates: Mapping[str, TemplateSpec]) -
 
 def restarts(now: Iterable[tuple[JobKey, JobSpec]], wanted: Iterable[Expected]) -> tuple[JobKey, ...]:
     """The jobs that exist and whose running instance the wanted specs would end and start anew."""
-    running = {key: run_fingerprint(spec) for key, spec in now}
-    return tuple(e.key for e in wanted if e.key in running and running[e.key] != run_fingerprint(e.spec))
+    running = dict(now)
+    return tuple(e.key for e in wanted if e.key in running and another_run(running[e.key], e.spec))
+
+
+def another_run(now: JobSpec, wanted: JobSpec) -> bool:
+    """Bundle and job may each have been asked to restart; the later word counts, and an apply takes none back."""
+    restarted = max((at for at in (now.restarted_at, wanted.restarted_at) if at is not None), default=None)
+    return run_fingerprint(now) != run_fingerprint(wanted.model_copy(update={"restarted_at": restarted}))
 
 
 def _merged(entry: JobEntry, template: TemplateSpec | None) -> Document:

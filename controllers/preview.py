@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from controllers.expansion import BUNDLE_LABEL, Expected, expand, template_names
+from controllers.expansion import BUNDLE_LABEL, Expected, another_run, expand, template_names
 from controllers.placing import Mate, owner_of, policy_of, request_for
-from controllers.run_fingerprint import run_fingerprint
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
 from placement import FleetView, Placed, PoolPolicy, Provision, Request, claim_for, plan
@@ -88,8 +87,14 @@ def preview(tx: Tx, bundle: Bundle, fleet: Fleet, *, traced: bool = False) -> tu
     with fleet.planning():
         view = fleet.view.copy()
     expected = expand(bundle.name, bundle.spec, templates)
-    active = [made for made in expected if made.spec.active]
+    active = [made for made in expected if _active(reader, bundle, made)]
     return tuple(_placed(reader, bundle, made, expected, view, traced=traced) for made in active)
+
+
+def _active(reader: SnapshotReader, bundle: Bundle, made: Expected) -> bool:
+    """What start and stop said of a job that there is stays said."""
+    job = reader.find(Ref("job", made.key.wire, bundle.project))
+    return job.spec.active if isinstance(job, Job) else made.spec.active
 
 
 def _placed(
@@ -111,7 +116,7 @@ def _placed(
     policy = policy_of(pool.spec, reader.scheduling())
     job = reader.find(ref)
     changed = False
-    if isinstance(job, Job) and run_fingerprint(job.spec) != run_fingerprint(made.spec):
+    if isinstance(job, Job) and another_run(job.spec, made.spec):
         changed = True
         for allocation in reader.allocations(uid=job.uid):
             view.drop_claim(allocation.id)

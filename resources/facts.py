@@ -57,7 +57,8 @@ class Inventory:
 class NodeFacts:
     """`last_heartbeat` by the server's clock; `connected` whether its stream is open now.
 
-    `lost_seconds` is the patience that it was promised when it connected: the fences on it go by that.
+    `lost_seconds` is the patience that it was promised when it connected: fences on it go by that, and heartbeats
+    by `silent_seconds`.
     """
 
     node: str
@@ -67,6 +68,7 @@ class NodeFacts:
     report_seq: int = 0
     connected: bool = False
     lost_seconds: float = 0.0
+    silent_seconds: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,11 @@ from resources.schedules import Cron, TimeZone
 
 LEAD_SECONDS = 300.0
 """What a machine of a cloud takes to come up, unless its tier says otherwise."""
+FENCE_MARGIN_SECONDS = 20.0
+"""A job with `onDisconnect: stop` is ended this long before its node counts as lost."""
+LEAST_FENCE_SECONDS = 1.0
+BEATS_WITHIN = 3
+"""So many heartbeats fit into the time after which something happens without one."""
 Percentage = Annotated[Number, Field(gt=0, le=1)]
 
 
@@ -117,6 +122,21 @@ class Disconnect(Frozen):
         if self.lost_seconds <= self.silent_seconds:
             raise ValueError(f"lostSeconds: must be above silentSeconds ({self.silent_seconds:g})")
         return self
+
+    @property
+    def fences(self) -> bool:
+        """Whether there is time to end a job before its node counts as lost."""
+        return self.lost_seconds >= FENCE_MARGIN_SECONDS + LEAST_FENCE_SECONDS
+
+    @property
+    def fence_seconds(self) -> float:
+        """Where there is no time for it, no sooner than the node is silent: one that is well ends nothing."""
+        return self.lost_seconds - FENCE_MARGIN_SECONDS if self.fences else self.silent_seconds
+
+    @property
+    def beat_seconds(self) -> float:
+        """The longest time between two heartbeats that these limits can stand."""
+        return min(self.silent_seconds, self.fence_seconds) / BEATS_WITHIN
 
 
 class Brake(Frozen):

@@ -18,6 +18,8 @@ from store.tables import effects, node_scalars, pool_rollup, port_claims
 from store.tables import resources as resources_table
 from store.tx import Tx
 
+KEEPS_ROOM = ("backoff", "scheduled")
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -138,10 +140,12 @@ def _instances(tx: Tx, strays: Iterable[Instance]) -> Iterator[Finding]:
 
 
 def _idle(tx: Tx) -> Iterator[Finding]:
+    """Room that a job keeps between two starts, or has ahead of its hour, is as it should be."""
     alive = {(i.uid, i.id) for i in nodes.list_instances(tx) if i.alive}
     busy = set(tx.execute(select(effects.c.uid).where(OPEN).distinct()).scalars().all())
+    kept = {job.uid for job in resources.list_all(tx, "job") if job.status.phase in KEEPS_ROOM}
     for allocation in ledger.list_allocations(tx):
         facts = nodes.facts(tx, allocation.node)
         connected = facts is not None and facts.connected
-        if connected and allocation.uid not in busy and (allocation.uid, allocation.instance) not in alive:
+        if connected and allocation.uid not in busy | kept and (allocation.uid, allocation.instance) not in alive:
             yield Finding("idle", allocation.node, f"room is held for {allocation.owner}, which does not run there")

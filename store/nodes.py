@@ -21,7 +21,7 @@ KEEP_TAILS = 2
 """The current and the previous attempt of a job."""
 KEEP_ENDED = 5
 """Ended instances kept of one job."""
-PATIENCE = "lostSeconds"
+PATIENCE, SILENCE = "lostSeconds", "silentSeconds"
 """Stands beside the inventory, in the same column."""
 
 _facts = prepared(select(node_facts).where(node_facts.c.node == bindparam("n")))
@@ -90,6 +90,7 @@ def put_facts(tx: Tx, facts: NodeFacts) -> None:
                 {
                     **inventory,
                     PATIENCE: facts.lost_seconds,
+                    SILENCE: facts.silent_seconds,
                     "capabilities": list(facts.inventory.capabilities),
                     "images": list(facts.inventory.images),
                     "devices": list(inventory["devices"]),
@@ -197,16 +198,14 @@ def _trim(tx: Tx, uid: str) -> None:
 
 def _read_facts(row: Row[Any]) -> NodeFacts:
     known = json.loads(row.inventory)
-    lost_seconds = known.pop(PATIENCE, 0.0)
+    promised = {"lost_seconds": known.pop(PATIENCE, 0.0), "silent_seconds": known.pop(SILENCE, 0.0)}
     lists = {name: tuple(known[name]) for name in ("capabilities", "images")}
     nics = tuple(Nic(**nic | {"addresses": tuple(nic["addresses"])}) for nic in known.get("nics", ()))
     drivers = tuple(Driver(**one | {"kinds": tuple(one["kinds"])}) for one in known.get("drivers", ()))
     devices = tuple(Device(**device) for device in known.get("devices", ()))
     inventory = Inventory(**{**known, **lists, "nics": nics, "drivers": drivers, "devices": devices})
     connected = bool(row.connected)
-    return NodeFacts(
-        row.node, row.boot_id, inventory, row.last_heartbeat, row.report_seq, connected, lost_seconds=lost_seconds
-    )
+    return NodeFacts(row.node, row.boot_id, inventory, row.last_heartbeat, row.report_seq, connected, **promised)
 
 
 def _read_instance(row: Row[Any]) -> Instance:

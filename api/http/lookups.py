@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from resources.canonical import Document
+from resources.job import Job
+from resources.names import people
 from resources.reference import Ref
 from store import resources, secret_index
 from store.tx import Tx
@@ -29,6 +31,10 @@ class Everything:
 
     def secret(self, project: str, name: str, key: str) -> bool:
         return secret_index.stands(self._tx, project, name, key)
+
+    def fenced(self, pool: str) -> Iterable[str]:
+        jobs = (job for job in resources.list_all(self._tx, "job") if isinstance(job, Job))
+        return [people(job.name) for job in jobs if job.spec.pool == pool and job.spec.on_disconnect == "stop"]
 
     def _spec(self, ref: Ref) -> Document | None:
         if ref in self._together:

@@ -8,6 +8,7 @@ from resources.effect import Effect
 from resources.job import Job
 
 PROVIDER = "agents"
+STOP = "StopJob"
 PLACING = {
     "active",
     "restarted_at",
@@ -44,7 +45,7 @@ def stop(job: Job, instance: ids.InstanceId, node: str, *, again: int = 0) -> Ef
     """`again` counts the stops of this instance that were refused before."""
     key = f"{instance.stop_key}/{again + 1}" if again else instance.stop_key
     request: Document = {"project": job.project, "job": job.name, "jobUid": job.uid, "instance": str(instance)}
-    return Effect("StopJob", key, PROVIDER, request, target=node)
+    return Effect(STOP, key, PROVIDER, request, target=node)
 
 
 def _order(job: Job, instance: ids.InstanceId) -> Document:

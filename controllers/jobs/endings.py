@@ -47,7 +47,17 @@ def asked(step: Step, fates: Fates, keep: str | None) -> Step:
     for row in strays(view):
         if row.id != keep and view.node(row.node).connected:
             effects += _stop(step, row.id, row.node)
+    cancel += _in_vain(step, fates)
     return replace(step, effects=step.effects + tuple(effects), cancel=step.cancel + tuple(cancel))
+
+
+def _in_vain(step: Step, fates: Fates) -> list[str]:
+    """Stops of what counts as ended with its lost node: nobody there would answer, and a deletion would wait for it."""
+    view = step.view
+    over = {instance for instance, fate in fates.items() if isinstance(fate, Lost)}
+    over |= {row.id for row in strays(view) if gone(view.node(row.node), step.job.spec, _start_of(view, row.id))}
+    stops = [record for record in view.effects.values() if record.kind == commands.STOP]
+    return [r.key for r in stops if r.request["instance"] in over and not (r.final or r.cancelled)]
 
 
 def strays(view: JobView) -> list[Instance]:

@@ -113,7 +113,9 @@ def vanished(job: Job, status: JobStatus, node: str, pool: Pool | None, now: flo
 def lost(job: Job, status: JobStatus, node: str, pool: Pool | None, now: float) -> Aftermath:
     """Its node is lost. It counts as a restart, and waits only if the job failed or was lost just before."""
     how = f"lost with {node}"
-    after = _failed(job, without_instance(status), pool, now, how, node_died=True)
+    ran = 0.0 if status.started_at is None else max(now - status.started_at, 0.0)
+    end = LastExit(at=now, ran_seconds=ran, node=node, instance_key=job.spec.role, attempt=status.attempt, reason=how)
+    after = _failed(job, changed(without_instance(status), last_exit=end), pool, now, how, node_died=True)
     return Aftermath(after.status, (Event("JobUpdated", how, "Warning", {"node": node}), *after.events))
 
 

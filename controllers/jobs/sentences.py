@@ -30,8 +30,9 @@ def how_it_ended(row: Instance) -> str:
 
 
 def last_words(end: LastExit) -> str:
-    """`exit 1 after 2.5 s`"""
-    words = exit_words(end.code, end.signal)
+    """`exit 1 after 2.5 s`, or why nothing is known of its exit."""
+    unknown = end.code is None and end.signal is None
+    words = end.reason if unknown and end.reason else exit_words(end.code, end.signal)
     why = f": {end.reason}" if end.reason and end.reason != words else ""
     return f"{words} after {span(end.ran_seconds)}{why}"
 

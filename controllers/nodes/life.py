@@ -37,7 +37,7 @@ def look(
 
     A node that was silent stays so until its agent is heard again: a server that starts learns nothing new from that.
     It is seen silent for all the time between the two limits, whatever the clock jumps over. `silence`: the others.
-    A pool that became less patient has to wait as long as it promised the node: the fences there go by that.
+    A pool that became less patient has to wait as long as it promised the node: fences and heartbeats there go by that.
     """
     if node.spec.provider != "agent" or facts is None:
         return Life("prospective" if node.spec.provider != "agent" else "booting")
@@ -47,14 +47,15 @@ def look(
         facts.connected and facts.last_heartbeat > (was.silent_since or 0.0)
     )
     last = max(facts.last_heartbeat, started)
-    if not unheard and now < last + limits.silent_seconds:
-        return Life("running", next_look=last + limits.silent_seconds)
+    heard_within = _silence(facts, limits)
+    if not unheard and now < last + heard_within:
+        return Life("running", next_look=last + heard_within)
     since = was.silent_since if unheard and was.silent_since is not None else now
     if was.phase == "lost" and unheard:
         return Life("lost", since, was.lost_at, given_up=was.given_up or _given_up(node, facts))
     given_up = _given_up(node, facts)
     patience = max(limits.lost_seconds, facts.lost_seconds)
-    due = max(last + patience, since + patience - limits.silent_seconds)
+    due = max(last + patience, since + patience - heard_within)
     if now < due and not given_up:
         return Life("silent", since, next_look=due, lost_after=patience)
     together = Silence(silence.nodes, (*silence.silent, node.name))
@@ -66,7 +67,7 @@ def look(
 def quiet(facts: NodeFacts, pool: PoolSpec | None, reader: Reader) -> bool:
     """Whether the node has not been heard for as long as makes it silent."""
     limits = Disconnect() if pool is None else pool.disconnect
-    return reader.now >= max(facts.last_heartbeat, reader.server_started_at) + limits.silent_seconds
+    return reader.now >= max(facts.last_heartbeat, reader.server_started_at) + _silence(facts, limits)
 
 
 def ready(node: Node, life: Life, silence: Silence) -> Condition:
@@ -98,3 +99,8 @@ def _given_up(node: Node, facts: NodeFacts) -> bool:
         return said is not None and instant(said) > facts.last_heartbeat and not facts.connected
     except ValueError:
         return False
+
+
+def _silence(facts: NodeFacts, limits: Disconnect) -> float:
+    """Seconds without a heartbeat after which it is silent."""
+    return max(limits.silent_seconds, facts.silent_seconds)

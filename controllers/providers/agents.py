@@ -23,6 +23,8 @@ PREPARE, BEGIN = "PrepareJob", "StartPreparedJob"
 ANSWER_SECONDS = 20.0
 ABSENT_SECONDS = 5.0
 """How long a node that is not connected is left alone; its return hurries what waits for it."""
+SECRET_SECONDS = 5.0
+"""How long a start waits before it looks again for a secret that is not there."""
 BEYOND: Mapping[str, frozenset[str]] = {
     START: frozenset({"starting"}),
     PREPARE: frozenset(),
@@ -207,7 +209,8 @@ class AgentDriver:
             project, secret, key = effect.request["project"], where["secret"], where["key"]
             value = self._secrets(project, secret, key) if self._secrets is not None else None
             if value is None:
-                return Deferred(f"secretEnv.{name}: secret {secret} has no key {key}", 30.0)
+                said = f"secretEnv.{name}: secret {secret} has no key {key}: rmctl secret set {secret} {key}"
+                return Deferred(said, SECRET_SECONDS)
             values[name] = value
         return values
 

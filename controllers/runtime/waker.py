@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 
-from controllers.runtime.fleet import Fleet
+from controllers.runtime.fleet import Fleet, Waiting
 from controllers.runtime.patience import Patience
 from resources.reference import Ref
 from store import queue, resources
@@ -16,6 +17,7 @@ from store.tx import Tx
 
 MOST_WOKEN = 64
 """Pending jobs woken by one gain of room; the tick of each job wakes the rest."""
+APART_SECONDS = 1e-6
 GAUGE_SECONDS = 0.5
 """How late the gauges of pools and nodes may be."""
 
@@ -55,12 +57,12 @@ class Waker:
             self._work.wait(self._until_gauges())
             self._work.clear()
             with self._store.publishing:
-                jobs = [ref for pool in sorted(self._fleet.gained) for ref in self._first(pool)]
+                jobs = [ref for pool in sorted(self._fleet.gained) for ref in woken(self._fleet.waiting(pool))]
                 self._fleet.gained.clear()
                 gauges = self._moved()
             if jobs or gauges:
                 with suppress(Failed):
-                    self._patience.write(partial(_enqueue, jobs=jobs, gauges=gauges))
+                    self._patience.write(partial(wake, jobs=jobs, gauges=gauges))
 
     def _until_gauges(self) -> float | None:
         return None if self._gauges_at is None else max(self._gauges_at - self._environment.monotonic(), 0.0)
@@ -77,18 +79,19 @@ class Waker:
         self._gauges_at = None
         return moved
 
-    def _first(self, pool: str) -> list[Ref]:
-        """By priority, then age, and always the one that has waited longest."""
-        waiting = self._fleet.waiting(pool)
-        if not waiting:
-            return []
-        oldest = min(waiting, key=lambda job: job.status.waiting_since or job.created_at)
-        return list(dict.fromkeys([oldest.ref, *(job.ref for job in waiting[:MOST_WOKEN])]))
+
+def woken(waiting: Sequence[Waiting]) -> list[Ref]:
+    """The first of those that wait, in their order, and always the one that has waited longest: it jumps no queue."""
+    if not waiting:
+        return []
+    oldest = min(waiting, key=lambda one: one.status.waiting_since or one.created_at)
+    return list(dict.fromkeys([*(one.ref for one in waiting[:MOST_WOKEN]), oldest.ref]))
 
 
-def _enqueue(tx: Tx, jobs: list[Ref], gauges: list[tuple[str, str]]) -> None:
-    for ref in jobs:
-        queue.enqueue(tx, ref)
+def wake(tx: Tx, jobs: list[Ref], gauges: list[tuple[str, str]]) -> None:
+    """The queue hands out what is due by the instant, so that each job is due a little before the next."""
+    for place, ref in enumerate(jobs):
+        queue.enqueue(tx, ref, tx.now - (len(jobs) - place) * APART_SECONDS)
     for kind, name in gauges:
         ref = Ref(kind, name)
         if resources.stands(tx, ref):

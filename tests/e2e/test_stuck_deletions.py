@@ -97,6 +97,14 @@ def test_what_was_removed_by_force_is_ended_when_its_node_is_heard_again(silence
     assert any(told == "all of it agrees\n" for told in audits)
 
 
+def test_a_deletion_ends_when_its_node_is_given_up_though_a_stop_was_on_its_way_there(silenced: Silenced) -> None:
+    assert silenced.rmctl("delete", "bundle/stuck", "--wait=false").code == 0
+    assert silenced.rmctl("wait", JOB, "--for=jsonpath={.status.phase}=stopping").code == 0
+    assert silenced.rmctl("wait", "node/mybox", "--for=condition=Ready=Unknown").code == 0
+    assert silenced.rmctl("node", "lost", "mybox").code == 0
+    assert silenced.rmctl("wait", "bundle/stuck", "--for=delete", "--timeout", "5m").code == 0
+
+
 @pytest.mark.req("B91")
 def test_force_spares_what_is_in_use_and_what_is_another_one_now(silenced: Silenced) -> None:
     assert silenced.rmctl("delete", "pool/default", "--force", "--reason", "x").code == 3

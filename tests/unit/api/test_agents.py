@@ -331,6 +331,20 @@ def test_a_fence_is_twenty_seconds_inside_the_pools_patience(store: Store, facts
     assert facts.hello(a_hello()) == Welcomed(fence_seconds=70.0)
 
 
+@pytest.mark.parametrize(
+    ("silent", "lost", "fence", "beat"), [(15, 60, 40, 5), (4, 8, 4, 4 / 3), (15, 25, 5, 5 / 3), (1, 21, 1, 1 / 3)]
+)
+def test_heartbeats_come_three_times_within_the_pools_patience_and_the_fence(
+    store: Store, facts: AgentFacts, silent: float, lost: float, fence: float, beat: float
+):
+    """Else a node that is well is silent between two of them, or ends its own jobs."""
+    limits = {"disconnect": {"silentSeconds": silent, "lostSeconds": lost}}
+    store.write(lambda tx: resources.replace(tx, resources.get(tx, POOL), document=a_pool(**limits)))
+    welcome = facts.hello(a_hello())
+    assert isinstance(welcome, Welcomed)
+    assert (welcome.fence_seconds, welcome.beat_seconds) == pytest.approx((fence, beat))
+
+
 def test_what_is_told_to_live_without_a_claim_is_ended_by_the_answer(store: Store, facts: AgentFacts):
     """A slow start comes true after its job was deleted, or after its node was given up."""
     facts.hello(a_hello())

@@ -17,6 +17,7 @@ class Known:
     found_pools: dict = field(default_factory=lambda: {"local": {"tiers": [{"name": "own"}]}})
     templates: dict = field(default_factory=dict)
     secrets: frozenset = frozenset()
+    stopped: tuple = ()
 
     def pool(self, name):
         return self.found_pools.get(name)
@@ -29,6 +30,9 @@ class Known:
 
     def secret(self, project, name, key):
         return (project, name, key) in self.secrets
+
+    def fenced(self, pool):
+        return self.stopped if pool == "local" else ()
 
 
 NOTHING_ELSE = Known()
@@ -109,3 +113,34 @@ def test_a_node_names_a_pool_and_one_of_its_tiers():
     assert problems("node", {"pool": "nowhere"}) == [("spec.pool", 'no pool "nowhere"')]
     assert problems("node", {"pool": "local", "tier": "cloud"}) == [("spec.tier", 'pool "local" has no tier "cloud"')]
     check(Ref("node", "x"), spec_of("node", {"pool": "local", "tier": "own"}), NOTHING_ELSE)
+
+
+def test_stop_needs_a_pool_with_the_time_to_end_a_job_before_its_node_is_lost():
+    hasty = Known(found_pools={"local": {"disconnect": {"silentSeconds": 4, "lostSeconds": 20.5}}})
+    assert problems("bundle", {"pool": "local", "jobs": [an_entry(onDisconnect="stop")]}, hasty) == [
+        (
+            "spec.jobs[0].onDisconnect",
+            "stop ends a job 20 s before its node counts as lost, and in pool local that is after 20.5 s",
+        )
+    ]
+    for rule, known in (("hold", hasty), ("replace", hasty), ("stop", NOTHING_ELSE)):
+        bundle = spec_of("bundle", {"pool": "local", "jobs": [an_entry(onDisconnect=rule)]})
+        check(Ref("bundle", "x", "default"), bundle, known)
+
+
+def test_a_pool_keeps_the_time_that_its_jobs_with_stop_need():
+    hasty = {
+        "tiers": [{"name": "own", "kind": "local-servers", "scaleOut": "fixed"}],
+        "disconnect": {"silentSeconds": 4, "lostSeconds": 8},
+    }
+    with pytest.raises(Invalid) as refused:
+        check(Ref("pool", "local"), spec_of("pool", hasty), Known(stopped=("x/primary/encode",)))
+    assert [(error.path, error.message) for error in refused.value.errors] == [
+        (
+            "spec.disconnect.lostSeconds",
+            "must be at least 21: onDisconnect of x/primary/encode is stop, which ends it 20 s before",
+        )
+    ]
+    check(Ref("pool", "local"), spec_of("pool", hasty), NOTHING_ELSE)
+    patient = {**hasty, "disconnect": {"silentSeconds": 4, "lostSeconds": 21}}
+    check(Ref("pool", "local"), spec_of("pool", patient), Known(stopped=("x/primary/encode",)))

@@ -190,7 +190,7 @@ def test_a_secret_that_is_not_there_is_waited_for():
         START, request=START.request | {"spec": spec | {"secretEnv": {"KEY": {"secret": "db", "key": "password"}}}}
     )
     answer = AgentDriver(connections, secrets=lambda _project, _secret, _key: None).apply(effect)
-    assert answer == Deferred("secretEnv.KEY: secret db has no key password", 30.0)
+    assert answer == Deferred("secretEnv.KEY: secret db has no key password: rmctl secret set db password", 5.0)
     AgentDriver(connections, secrets=lambda _project, secret, key: f"{secret}/{key}").apply(effect)
     [command] = stream.sent
     assert isinstance(command, StartJob)

@@ -176,6 +176,16 @@ def test_what_restarts_is_named_before_anything_is_stored() -> None:
     assert [key.people for key in restarts(now, expand("ch", after, {}))] == ["ch/primary/a"]
 
 
+def test_an_apply_takes_back_no_restart_that_a_job_was_asked_for() -> None:
+    """It is kept in the job, and the later word of job and bundle counts."""
+    asked, later = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
+    (one,) = expand("ch", spec(a_job_entry("a")), {})
+    job = JobSpec.model_validate(one.document | {"restartedAt": asked})
+    assert restarts([(one.key, job)], [one]) == ()
+    (again,) = expand("ch", spec(a_job_entry("a"), restartedAt=later), {})
+    assert restarts([(one.key, job)], [again]) == (again.key,)
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -36,6 +36,21 @@ def test_a_lost_node_has_its_job_placed_again_at_once() -> None:
     assert [e.message for e in decision.events] == ["lost with node-a", "node-b of 2 nodes, tier local"]
 
 
+def test_a_job_that_waits_after_the_loss_of_its_node_says_so_and_not_how_it_ended_before() -> None:
+    on = stage("node-a", "node-b").up()
+    crash(on)
+    on.settle()
+    on.after(5).run()
+    on.up()
+    where = on.job.status.node
+    lost(on.after(7), where).settle()
+    told = on.said()
+    assert told is not None
+    assert told[2].startswith(f"recovers: lost with {where} after 7 s, next start at ")
+    assert on.job.status.last_exit is not None
+    assert (on.job.status.last_exit.node, on.job.status.last_exit.signal) == (where, None)
+
+
 def test_a_lost_node_that_comes_back_has_its_older_instance_stopped() -> None:
     on = lost(stage().up())
     on.run()
@@ -164,6 +179,16 @@ def test_deleting_on_a_silent_node_waits_and_on_a_lost_one_does_not() -> None:
     assert on.said() == ("False", "Deleting", f"is being deleted: stops on node-a, which is silent; {way_out}")
     lost(on).run()
     assert (on.gone, on.allocations) == (True, {})
+
+
+def test_a_stop_that_nobody_will_answer_keeps_no_deletion_back() -> None:
+    """The node fell silent with the stop on its way; what ran there is given up, and so is the stop."""
+    on = stage().up()
+    on.job = replace(on.job, deletion_timestamp=on.now)
+    on.run()
+    assert silent(on).settle().cancel == ()
+    assert lost(on).run().cancel == ("stop/1/1",)
+    assert on.gone
 
 
 def test_deleting_a_held_job_of_a_lost_node_names_the_way_out() -> None:

@@ -112,6 +112,17 @@ def test_a_pool_that_became_less_patient_waits_for_a_node_as_long_as_it_promised
     assert on.node.status.phase == "lost"
 
 
+def test_a_pool_that_became_less_patient_calls_nobody_silent_between_two_heartbeats_as_it_asked_for() -> None:
+    on = NodeStage(
+        facts=replace(facts(), silent_seconds=15), pool={"disconnect": {"silentSeconds": 2, "lostSeconds": 25}}
+    )
+    on.run()
+    assert on.at(14).requeue_after == 1
+    assert on.node.status.phase == "running"
+    on.at(15)
+    assert on.node.status.phase == "silent"
+
+
 def test_a_node_is_seen_silent_for_a_while_before_it_is_lost_whatever_the_clock_does() -> None:
     """A jump of the clock makes every node look old at once; the agents get the time to speak."""
     on = NodeStage()

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from controllers.runtime.fleet import Fleet
+from controllers.runtime.waker import MOST_WOKEN, wake, woken
 from placement import Spare
 from resources.allocation import Allocation
 from resources.job import JobStatus
 from resources.node import NodeStatus, SpareStatus
 from resources.pool import PoolStatus
 from resources.reference import Ref
-from store import ledger, resources
+from store import ledger, queue, resources
 from store.store import Store
 from tests.builders import POOL, a_job_entry, a_pool
 from tests.clocked import Clocked
@@ -54,6 +55,36 @@ def test_room_given_back_in_the_commit_that_lets_a_job_wait_is_a_gain_for_it(sto
 
     store.write(both)
     assert fleet.gained == {"local"}
+
+
+def test_a_gain_wakes_the_urgent_first_whoever_has_waited_longest(store: Store) -> None:
+    """The oldest is woken even behind more urgent ones than a gain wakes, and does not go before them."""
+
+    def wait_(tx, name, since, **spec):
+        ref = Ref("job", f"b.primary.{name}", "default")
+        document = {"pool": "local", "bundle": "b", "role": "primary", "index": 0, **a_job_entry(name), **spec}
+        job = resources.create(tx, ref, document)
+        resources.replace_status(tx, job, JobStatus(phase="pending", waiting_since=since))
+
+    def many(tx):
+        wait_(tx, "patient", 1.0)
+        for number in range(MOST_WOKEN):
+            wait_(tx, f"urgent-{number}", 2.0 + number, priority=10)
+        wait_(tx, "late", 99.0)
+
+    fleet = a_fleet(store)
+    store.write(many)
+    told = [ref.name.rpartition(".")[2] for ref in woken(fleet.waiting("local"))]
+    assert told == [*(f"urgent-{number}" for number in range(MOST_WOKEN)), "patient"]
+    assert woken(()) == []
+
+
+def test_who_is_woken_together_is_served_in_that_order_whatever_the_queue_held_before(store: Store) -> None:
+    jobs = [Ref("job", f"b.primary.{name}", "default") for name in ("late", "middle", "urgent")]
+    store.write(lambda tx: [queue.enqueue(tx, ref, tx.now + 30) for ref in jobs])
+    store.write(lambda tx: wake(tx, jobs[::-1], []))
+    claims = store.write(lambda tx: queue.claim(tx, limit=9, token=lambda: "t", backoff=lambda _: 1.0))
+    assert [claim.ref for claim in claims if claim.ref.kind == "job"] == jobs[::-1]
 
 
 def test_room_that_nobody_waits_for_wakes_nobody(store: Store) -> None:

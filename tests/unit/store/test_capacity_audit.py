@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -60,6 +61,20 @@ def test_what_runs_without_room_and_room_without_what_runs(full: Store) -> None:
         ("idle", "n", "room is held for job/b/primary/j, which does not run there"),
         ("unclaimed", "n", "job/b/primary/j runs as i2, pid 8, and no room is claimed for it"),
     ]
+
+
+@pytest.mark.parametrize(("phase", "kinds"), [("backoff", []), ("scheduled", []), ("running", ["idle"])])
+def test_room_that_is_kept_for_the_next_start_is_as_it_should_be(full: Store, phase: str, kinds: list[str]) -> None:
+    def write(tx: Any) -> None:
+        made = resources.create(tx, Ref("job", "b.primary.j", "default"), a_job_spec("j", pool="p"))
+        resources.replace_status(tx, made, made.status.model_copy(update={"phase": phase}))
+        ledger.release(tx, "a1")
+        nodes.put_instance(tx, replace(RUNS, state="exited"))
+        queue.remove(tx, made.ref)
+        ledger.reserve(tx, replace(HELD, uid=made.uid))
+
+    full.write(write)
+    assert [kind for kind, _, _ in found(full)] == kinds
 
 
 def test_wrong_sums_are_told_and_put_right_and_no_claim_is_touched(full: Store) -> None:
