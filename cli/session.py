@@ -70,6 +70,8 @@ class Session:
     def output(self, *allowed: str) -> str:
         """What `-o` says: empty, or one of the allowed (`jsonpath` with its expression). Raises UsageProblem."""
         text = self.flags.output or ""
+        if text and not allowed:
+            raise UsageProblem(messages.NO_OUTPUT.format(text=text))
         if text and text.partition("=")[0] not in allowed:
             raise UsageProblem(messages.OUTPUT.format(text=text, allowed=", ".join(allowed)))
         if text == "jsonpath":
