@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import grpc
 import structlog
-from anyio import create_task_group, move_on_after, sleep, to_thread
+from anyio import CancelScope, create_task_group, move_on_after, sleep, to_thread
 from anyio.abc import TaskGroup
 from grpc import aio
 
@@ -82,6 +82,7 @@ class Connection:
         self._hello = hello
         self._welcome = welcome
         self._ever = False
+        self._talk: CancelScope | None = None
         self._pauses = pauses(random.uniform)
 
     async def run(self) -> None:
@@ -90,6 +91,11 @@ class Connection:
             while True:
                 log.warning("not connected", reason=await self._once(work))
                 await sleep(next(self._pauses))
+
+    def renew(self) -> None:
+        """Say Hello again soon, since what it says has changed."""
+        if self._talk is not None:
+            self._talk.cancel()
 
     async def _once(self, work: TaskGroup) -> str:
         """One connection, from dial to end; returns why it ended."""
@@ -101,10 +107,13 @@ class Connection:
         except OSError as away:
             return f"{self._target.name}: {away}"
         async with dialled as channel:
-            try:
-                await Session(self._parts, work, self._hello(), self._joined).run(AgentsStub(channel))
-            except* (StreamLost, grpc.RpcError) as group:
-                lost.extend(_leaves(group))
+            with CancelScope() as self._talk:
+                try:
+                    await Session(self._parts, work, self._hello(), self._joined).run(AgentsStub(channel))
+                except* (StreamLost, grpc.RpcError) as group:
+                    lost.extend(_leaves(group))
+            if self._talk.cancelled_caught:
+                return "what this node has was reported anew"
         for error in lost:
             if isinstance(error, aio.AioRpcError) and error.code() in REFUSED and not self._ever:
                 raise JoinRefused(f"{error.code().name}: {error.details()}")

@@ -65,6 +65,10 @@ def build(
         "RM_NODE_ADDRESS": address,
         "RM_JOB_SOCKET": socket,
     }
+    if order.devices:
+        told["RM_DEVICES"] = ",".join(order.devices)
+    if order.gpu_index is not None:
+        told["RM_GPU_INDEX"] = str(order.gpu_index)
     return inherited | dict(order.env) | dict(secrets) | told | _parameters(order.parameters)
 
 

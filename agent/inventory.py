@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
 import psutil
 
+from agent import devices
 from agent.errors import SettingsRefused
 from agent.settings import AgentSettings
 from api.proto import agent_pb2 as wire
 from resources.quantities import milli
 from resources.version import VERSION
 
+DEVICE_LIMITS = "devices.limits"
 MIB = 1024 * 1024
 MACHINE_IDS = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
-DEVICES = "expected a JSON list of objects with id and class"
 
 
 def take(settings: AgentSettings) -> wire.Inventory:
@@ -41,14 +41,20 @@ def take(settings: AgentSettings) -> wire.Inventory:
         memory_mib=memory,
         zone=settings.zone,
         address=settings.address,
-        capabilities=settings.capabilities,
+        capabilities=_capabilities(settings),
         labels=dict(settings.labels),
-        devices=[] if settings.devices is None else _devices(settings.devices),
+        devices=[] if settings.devices is None else devices.read(settings.devices),
         nics=_nics(),
         utilization_cap=1.0,
         machine_id=machine_id(),
         drivers=[wire.Driver(id="process", version=VERSION, kinds=["command"])],
     )
+
+
+def _capabilities(settings: AgentSettings) -> tuple[str, ...]:
+    """What it was told, and that jobs hear which devices are theirs, where there are any."""
+    named = settings.capabilities
+    return named if settings.devices is None or DEVICE_LIMITS in named else (*named, DEVICE_LIMITS)
 
 
 def machine_id() -> str:
@@ -69,24 +75,3 @@ def _nics() -> list[wire.Nic]:
         for name, addresses in psutil.net_if_addrs().items()
         if name != "lo" and name in speeds and speeds[name].isup
     ]
-
-
-def _devices(path: Path) -> list[wire.Device]:
-    """A JSON list of {id, class, attributes, links}."""
-    try:
-        listed = json.loads(path.read_bytes())
-        if not isinstance(listed, list):
-            raise SettingsRefused(f"--devices: {path}: {DEVICES}")
-        return [
-            wire.Device(
-                id=str(one["id"]),
-                attributes={str(name): str(value) for name, value in one.get("attributes", {}).items()},
-                links=[str(link) for link in one.get("links", [])],
-                **{"class": str(one["class"])},
-            )
-            for one in listed
-        ]
-    except OSError as error:
-        raise SettingsRefused(f"--devices: {path}: {error.strerror}") from error
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise SettingsRefused(f"--devices: {path}: {DEVICES}") from error

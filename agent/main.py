@@ -17,7 +17,7 @@ from pathlib import Path
 import anyio
 import structlog
 
-from agent import credential, inventory
+from agent import credential, devices, inventory
 from agent.admission import Room
 from agent.commands import Commands
 from agent.connection import Connection
@@ -39,6 +39,8 @@ from resources.quantities import plain
 from resources.version import VERSION
 
 EXIT_ENVIRONMENT = 5
+DEVICES_SECONDS = 2.0
+"""How often the devices file is looked at."""
 NOT_JOINED = "node {node} has not joined yet and there is no join token: RM_JOIN_TOKEN=$(rmctl node token {node})"
 
 log = structlog.get_logger()
@@ -108,7 +110,28 @@ class Agent:
         async with anyio.create_task_group() as watching:
             self._supervisor.open(watching)
             await self._supervisor.adopt()
+            if self._settings.devices is not None:
+                watching.start_soon(self._watch_devices, self._settings.devices)
             await self._connection.run()
+
+    async def _watch_devices(self, path: Path) -> None:
+        """A file that changed is reported; one that cannot be used changes nothing."""
+        seen = devices.stamp(path)
+        while True:
+            await anyio.sleep(DEVICES_SECONDS)
+            now = devices.stamp(path)
+            if now == seen:
+                continue
+            seen = now
+            try:
+                found = devices.read(path)
+            except SettingsRefused as refused:
+                log.error("the devices stay as they were", reason=str(refused))
+                continue
+            if found != list(self._inventory.devices):
+                del self._inventory.devices[:]
+                self._inventory.devices.extend(found)
+                self._connection.renew()
 
     async def _report(self, facts: Instance) -> None:
         life = self._supervisor.find(facts.id)

@@ -48,6 +48,8 @@ class Order:
     cores: int = 0
     memory_mib: int = 0
     ports: tuple[str, ...] = ()
+    devices: tuple[str, ...] = ()
+    gpu_index: int | None = None
     readiness: Probe | None = None
     liveness: Probe | None = None
     stop_grace_seconds: float = 30
@@ -81,7 +83,7 @@ def job_of(folder: str) -> tuple[str, str]:
 
 def from_document(document: Document) -> Order:
     probes = {name: _stored_probe(document[name]) for name in ("readiness", "liveness")}
-    lists = {name: tuple(document[name]) for name in ("command", "ports")}
+    lists = {name: tuple(document.get(name, ())) for name in ("command", "ports", "devices")}
     return Order(**(document | probes | lists))
 
 
@@ -107,6 +109,8 @@ def from_wire(start: wire.Start) -> Order:
         cores=start.cores,
         memory_mib=start.memory_mib,
         ports=tuple(start.ports),
+        devices=tuple(start.devices),
+        gpu_index=start.gpu_index if start.HasField("gpu_index") else None,
         readiness=_probe(start.readiness) if start.HasField("readiness") else None,
         liveness=_probe(start.liveness) if start.HasField("liveness") else None,
         stop_grace_seconds=start.stop_grace_seconds,
@@ -132,6 +136,8 @@ def _check(order: Order) -> None:
         match = PORT.fullmatch(port)
         if match is None or not 1 <= int(match[1]) <= 65535:
             raise InvalidSpec(f'ports: "{port}" is not PORT/tcp, PORT/udp or PORT/sctp')
+    if any("\0" in device or "," in device for device in order.devices):
+        raise InvalidSpec("devices: an id holds neither a comma nor a null character")
     if min(order.capacity_milli, order.cores, order.memory_mib, order.attempt) < 0:
         raise InvalidSpec("amounts and the attempt cannot be negative")
     if not _seconds(order.stop_grace_seconds):

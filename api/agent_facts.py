@@ -18,7 +18,7 @@ from resources.node import Node, NodeSpec, NodeStatus
 from resources.pool import Pool
 from resources.reference import Ref
 from resources.resource import Resource
-from store import effects, holds, ledger, nodes, queue, resources
+from store import bookings, effects, holds, ledger, nodes, queue, resources
 from store.notes import Gone, Written
 from store.store import Store, notes_of
 from store.tx import Tx
@@ -170,6 +170,7 @@ def _put_facts(tx: Tx, hello: Hello, before: NodeFacts | None, lost: float) -> N
             address=known.address,
             labels=known.labels,
         )
+    bookings.sicken(tx, hello.node, [device.id for device in inventory.devices if not device.healthy])
     facts = NodeFacts(hello.node, hello.boot_id, inventory, tx.now, hello.report_seq, connected=True, lost_seconds=lost)
     nodes.put_facts(tx, facts)
 

@@ -14,7 +14,7 @@ from resources.canonical import Document
 from resources.effect import Answer, Applied, Deferred, Rejected
 from resources.facts import Instance, Inventory, LogTail
 from resources.job_entry import Probe
-from resources.names import label_problem
+from resources.names import capability_problem, label_problem
 
 TAIL_BYTES = 64 * 1024
 MOST_INSTANCES = 10_000
@@ -68,9 +68,9 @@ def hello_of(message: wire.Hello, now: float) -> Hello:
         raise Malformed(f"hello.instances: at most {MOST_INSTANCES}")
     if len(message.inventory.labels) > MOST_LABELS or len(message.inventory.capabilities) > MOST_LABELS:
         raise Malformed(f"hello.inventory: at most {MOST_LABELS} labels and as many capabilities")
-    capability = next((name for name in message.inventory.capabilities if label_problem(name)), None)
+    capability = next((name for name in message.inventory.capabilities if capability_problem(name)), None)
     if capability is not None:
-        raise Malformed(f"hello.inventory.capabilities: {label_problem(capability)}")
+        raise Malformed(f"hello.inventory.capabilities: {capability_problem(capability)}")
     named = [*(d.id for d in message.inventory.drivers), *(k for d in message.inventory.drivers for k in d.kinds)]
     problem = next((label_problem(name) for name in named if label_problem(name)), None)
     if problem is not None or len(named) > MOST_LABELS:
@@ -186,6 +186,8 @@ def _start(command: StartJob) -> wire.Start:
         stop_grace_seconds=spec.stop_grace_seconds,
         on_disconnect=spec.on_disconnect,
         run_as=spec.run_as or "",
+        gpu_index=command.gpu_index,
+        devices=command.devices,
         defer_start=command.prepare,
     )
 

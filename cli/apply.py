@@ -81,7 +81,7 @@ def posted(session: Session, path: str, body: dict[str, Any], manifests: Sequenc
 
 def _print(items: Sequence[dict[str, Any]], form: str, note: str) -> None:
     for item in items:
-        name = safe(shown(str(item.get("kind")), str(item.get("name"))))
+        name = safe(shown(str(item.get("kind")), str(item.get("key") or item.get("name"))))
         if form == "name":
             out(name)
             continue
@@ -96,7 +96,7 @@ def _print(items: Sequence[dict[str, Any]], form: str, note: str) -> None:
 
 def left_alone(item: dict[str, Any]) -> Iterator[str]:
     """The fields that the file sets to something else than what stands, and who holds them."""
-    name = shown(str(item.get("kind")), str(item.get("name")))
+    name = shown(str(item.get("kind")), str(item.get("key") or item.get("name")))
     for kept in item.get("kept") or ():
         standing, asked = (_brief(kept.get(which)) for which in ("standing", "asked"))
         yield f"{name}: {kept.get('field')} stays {standing}, set by {kept.get('manager')}; the file says {asked}"

@@ -116,7 +116,7 @@ def _about(session: Session, verb: str, given: Sequence[str], last: str) -> Iter
         return
     yield from (name for each in KINDS for name in (each.plural, f"{each.name}/"))
     if verb == "get":
-        yield from (EVERYTHING[0], "effects", "queue")
+        yield from (EVERYTHING[0], "effects", "queue", "runs")
     if verb in ("pause", "resume"):
         yield "server"
 

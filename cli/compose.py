@@ -21,15 +21,21 @@ from api.http.app import build
 from api.http.protocol import PeerProtocol
 from api.http.services import Caller, ServerInfo, Services
 from api.listening import Listener, listener
+from cli.definition_folders import folders
 from cli.kill_points import KillPoint
 from cli.settings import ServerSettings
 from cli.sockets import names_of_this_machine, tcp_socket, unix_socket
+from controllers.definitions.host import Host
+from controllers.definitions.processes import Limits
+from controllers.foresight import foresee
 from controllers.preview import explain, preview
 from controllers.providers.agents import AgentDriver, Connections
 from controllers.registry import CONTROLLERS
+from controllers.replaying import replay
 from controllers.runtime.environment import Threads, settle_in
 from controllers.runtime.manager import Manager
 from controllers.runtime.upkeep import Retention
+from controllers.scheduling import PLAIN, Scheduling
 from resources.reference import Ref
 from resources.version import VERSION
 from store import holds, resources
@@ -59,7 +65,7 @@ class Uvicorn(uvicorn.Server):
 class Server:
     """One process: store, manager, HTTP, the agents' door. `serve` runs until it is told to stop."""
 
-    def __init__(self, settings: ServerSettings) -> None:
+    def __init__(self, settings: ServerSettings, scheduling: Scheduling = PLAIN) -> None:
         settle_in()
         self._settings = settings
         self._environment = Threads()
@@ -89,6 +95,19 @@ class Server:
             effect_workers=settings.effect_workers,
             dry=settings.effects == "record",
             retention=Retention(cadence.keep_changes, cadence.keep_days, cadence.upkeep_seconds),
+            scheduling=scheduling,
+        )
+        asked = settings.definitions
+        self._definitions = Host(
+            self._store,
+            self._environment,
+            folders(asked.projects),
+            Limits(
+                memory_bytes=asked.memory_mi_b * 1024 * 1024,
+                load_seconds=asked.load_seconds,
+                pass_on=asked.pass_environment,
+            ),
+            workers=asked.workers,
         )
         self._agents = agents.build(
             self._store, self._connections, heartbeat_seconds=settings.cadence.heartbeat_seconds
@@ -100,6 +119,7 @@ class Server:
             self._loop.add_signal_handler(number, self._stopping.set)
         http = [tcp_socket(one) for one in self._http]
         await asyncio.to_thread(self._store.write, _first_pool)
+        await asyncio.to_thread(self._definitions.start)
         await asyncio.to_thread(self._manager.start)
         token = _listener_token(self._settings.folder) if http else ""
         credentials = self._authority.grpc_credentials() if self._authority else None
@@ -153,6 +173,7 @@ class Server:
 
     async def end_work(self) -> None:
         """Returns when no pass and no effect is under way. The doors are open meanwhile, and say not ready."""
+        await asyncio.to_thread(self._definitions.stop)
         await asyncio.to_thread(self._manager.stop)
 
     def _warn_of_hold(self) -> None:
@@ -197,7 +218,10 @@ class Server:
                 tx, job, self._manager.fleet, self._store.heard_since(self._manager.started_at)
             ),
             plan=lambda tx, bundle, traced: preview(tx, bundle, self._manager.fleet, traced=traced),
+            foresee=lambda tx, reservation: foresee(tx, reservation, self._manager.fleet),
+            replay=lambda tx, event: replay(tx, event, self._manager.fleet),
             secrets=self._secrets,
+            lend=self._definitions.lend,
             execute=lambda node, order, seconds: self._connections.send(node, order, seconds=seconds),
             resumed=self._agents.ask_anew,
             strays=self._agents.strays,

@@ -10,9 +10,9 @@ from cli import paths
 from cli.durations import age, span
 from cli.fetching import every, one, world
 from cli.happenings import event_lines, events_of
-from cli.kinds import BUNDLE, JOB
+from cli.kinds import BUNDLE, JOB, KINDS
 from cli.output import emit
-from cli.records import effect_cells
+from cli.records import effect_cells, run_cells
 from cli.session import Session
 from cli.tables import grid, lines
 from cli.targets import Target, named
@@ -50,7 +50,12 @@ def describe(
 def _whole(session: Session, target: Target, document: Document) -> dict[str, Any]:
     """The object with its effects, children and events, for programs."""
     children = [title(child) for child in _children(session, document)]
-    found = {"effects": _effects(session, document), "events": events_of(session, target, MOST_EVENTS)}
+    runs = _runs(session, document)
+    found = {
+        "effects": _effects(session, document),
+        **({"runs": runs} if runs else {}),
+        "events": events_of(session, target, MOST_EVENTS),
+    }
     return {**document, **found, **({"children": children} if children else {})}
 
 
@@ -69,6 +74,15 @@ def _effects(session: Session, document: Document) -> list[dict[str, Any]]:
     return found
 
 
+def _runs(session: Session, document: Document) -> list[dict[str, Any]]:
+    """Of a kind that a file defines; no other asks for any."""
+    uid = str(metadata(document).get("uid", ""))
+    if not uid or document.get("kind") in {kind.name for kind in KINDS}:
+        return []
+    found: list[dict[str, Any]] = session.client.get(paths.RUNS, {"uid": uid}).get("items", [])
+    return found
+
+
 def _print(session: Session, target: Target, document: Document, *, effective: bool) -> None:
     around = world(session, {target.kind.name})
     out(safe(line_one(document, around)))
@@ -81,6 +95,7 @@ def _print(session: Session, target: Target, document: Document, *, effective: b
         lines([effect_cells(one, around) for one in _effects(session, document)[:MOST_EFFECTS]]),
         safe_already=True,
     )
+    _section("Runs", lines([run_cells(one, around) for one in _runs(session, document)]), safe_already=True)
     owner = next(iter(metadata(document).get("ownerReferences") or ()), None)
     if owner:
         out(safe(f"Owner       {owner.get('kind')}/{owner.get('name')}"))

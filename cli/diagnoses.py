@@ -43,6 +43,10 @@ def database(facts: dict[str, Any]) -> Iterator[Finding]:
     behind = int(facts.get("logFrames") or 0) - int(facts.get("logFramesDone") or 0)
     pinned = f"a reader keeps {behind} pages of the log from being taken over" if behind else "no reader pins the log"
     yield Finding("warn" if behind > PINNED_FRAMES else "ok", "readers", pinned)
+    if rotten := list(facts.get("rotten") or ()):
+        from store import offline_check
+
+        yield Finding("FAIL", "resources", offline_check.told(rotten))
     yield _backup(facts)
     network = facts.get("networkFileSystem")
     told = f"{network}: SQLite's log needs a local file system" if network else str(facts.get("fileSystem") or "local")

@@ -28,10 +28,15 @@ def editable(document: Document) -> Document:
 def as_yaml(document: Document) -> str:
     """Texts that would read as something else are quoted, so that what is read back is the same."""
     from ruamel.yaml import YAML
+    from ruamel.yaml.representer import RoundTripRepresenter
 
+    class Quoting(RoundTripRepresenter):
+        """Of its own: what is added to a representer holds for all of its class."""
+
+    Quoting.add_representer(str, _text)
     yaml = YAML(typ="rt", pure=True)
+    yaml.Representer = Quoting
     yaml.width = 4096
-    yaml.representer.add_representer(str, _text)
     buffer = io.StringIO()
     yaml.dump(document, buffer)
     return buffer.getvalue()

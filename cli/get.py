@@ -17,7 +17,7 @@ from cli.terminal import on_terminal, out_lines, say
 from cli.views.wire import Document, ready
 
 EVENTS = ("events", "event", "ev")
-RECORDS = ("effects", "effect", "queue")
+RECORDS = ("effects", "effect", "queue", "runs", "run")
 
 
 def get(

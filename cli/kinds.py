@@ -28,9 +28,12 @@ KINDS = (
     KindName("node", "nodes", ("no",), namespaced=False, order=30),
     KindName("bundle", "bundles", ("bd",), order=50),
     KindName("job", "jobs", ("jb",), order=60),
+    KindName("reservation", "reservations", ("rsv",), order=65),
     KindName("template", "templates", ("tpl",), order=70),
+    KindName("schedule", "schedules", order=80),
+    KindName("webhook", "webhooks", order=82),
 )
-POOL, NODE, BUNDLE, JOB, TEMPLATE = KINDS
+POOL, NODE, BUNDLE, JOB, RESERVATION, TEMPLATE, *_ = KINDS
 
 
 def known(word: str, kinds: Iterable[KindName] = KINDS) -> KindName | None:

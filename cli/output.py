@@ -21,7 +21,8 @@ def listed(documents: Sequence[Document], *, revision: str = "") -> Document:
 
 def label(document: Document) -> str:
     """`kind/name` of a wire object."""
-    return safe(shown(str(document.get("kind", "")), str(document.get("metadata", {}).get("name", ""))))
+    metadata = document.get("metadata", {})
+    return safe(shown(str(document.get("kind", "")), str(metadata.get("key") or metadata.get("name", ""))))
 
 
 def emit(document: Document, form: str) -> None:

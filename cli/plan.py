@@ -10,6 +10,7 @@ import typer
 from cli import paths
 from cli.apply import FILES_HELP, MANAGER, left_alone, posted
 from cli.errors import FOUND_DIFFERENCES, NO_PLACE, UsageProblem
+from cli.foreseen import told
 from cli.manifests import Manifest, load
 from cli.output import emit_json, emit_yaml
 from cli.session import Session
@@ -61,7 +62,7 @@ def _plan(
     changed = any(item.get("outcome") in ("created", "configured") for item in items)
     if not form and not offline:
         say(_next(items, files, changed=changed))
-    if any(not _placed(one) for item in items for one in item.get("placements") or ()):
+    if any(not _fits(item) for item in items):
         return NO_PLACE
     return FOUND_DIFFERENCES if exit_code and changed else 0
 
@@ -104,6 +105,11 @@ def planned(session: Session, manifests: Sequence[Manifest], *, traced: bool = F
     return posted(session, path, {"fieldManager": MANAGER}, manifests)
 
 
+def _fits(item: Item) -> bool:
+    preview = item.get("preview") or {"fits": True}
+    return bool(preview.get("fits")) and all(_placed(one) for one in item.get("placements") or ())
+
+
 def _offline(manifests: Sequence[Manifest]) -> list[Item]:
     from cli.offline import check
 
@@ -112,12 +118,13 @@ def _offline(manifests: Sequence[Manifest]) -> list[Item]:
 
 def _print(items: Sequence[Item]) -> None:
     for item in items:
-        name = shown(str(item.get("kind")), str(item.get("name")))
+        name = shown(str(item.get("kind")), str(item.get("key") or item.get("name")))
         out(safe(f"{name} {WORDS.get(str(item.get('outcome')), 'is valid')}"))
         if item.get("restarts"):
             out(safe(f"restarts: {', '.join(map(str, item['restarts']))}"))
         for text in left_alone(item):
             say(text)
+        out_lines(f"  {line}" for line in told(item.get("preview") or {"fits": True}))
         placements = item.get("placements") or ()
         for one, line in zip(placements, lines([_cells(one) for one in placements]), strict=True):
             out(f"  {line}")

@@ -1,4 +1,4 @@
-"""`get effects` and `get queue`: the records behind the resources."""
+"""`get effects`, `get queue` and `get runs`: the records behind the resources."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from resources.names import shown
 
 def show_records(session: Session, what: Sequence[str], form: str) -> int:
     """`what` is the word for the records, then at most the resource they belong to."""
-    path = paths.QUEUE if what[0].lower() == "queue" else paths.EFFECTS
+    path = {"queue": paths.QUEUE, "runs": paths.RUNS, "run": paths.RUNS}.get(what[0].lower(), paths.EFFECTS)
     query = {"project": session.project}
     if len(what) > 1:
         owner = named(what[1:], session.kind)
@@ -37,7 +37,8 @@ def show_records(session: Session, what: Sequence[str], form: str) -> int:
         say(f"no {what[0].lower()}")
         return 0
     around = World(session.now())
-    cells = _queue(found, around) if path == paths.QUEUE else _effects(found, around)
+    shape = {paths.QUEUE: _queue, paths.RUNS: _runs}.get(path, _effects)
+    cells = shape(found, around)
     out_lines(lines(cells))
     return 0
 
@@ -74,6 +75,30 @@ def _effects(found: Sequence[dict[str, Any]], around: World) -> list[tuple[str, 
                 str(effect.get("key", "")),
                 str(effect.get("error") or "-"),
             )
+        )
+    return rows
+
+
+def run_cells(run: dict[str, Any], around: World) -> tuple[str, ...]:
+    """Workflow, state, age, steps, key: a line of `describe`."""
+    since = around.since(run.get("createdAt"))
+    steps = run.get("steps") or []
+    done = sum(step.get("state") == "done" for step in steps)
+    waits = f"waits for {run['waitsFor']}" if run.get("waitsFor") else str(run.get("error") or "")
+    old = age(since) if since is not None else "-"
+    return (str(run.get("workflow")), str(run.get("state")), old, f"{done} steps done", str(run.get("key")), waits)
+
+
+def _runs(found: Sequence[dict[str, Any]], around: World) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [
+        ("OWNER", "RUN", "WORKFLOW", "STATE", "ATTEMPT", "AGE", "DONE", "WAITS FOR", "ERROR")
+    ]
+    for run in found:
+        workflow, state, old, done, *_ = run_cells(run, around)
+        waits, error = str(run.get("waitsFor") or "-"), str(run.get("error") or "-")
+        attempt = str(run.get("attempt", ""))
+        rows.append(
+            (_owner(run["owner"]), str(run.get("id", ""))[:8], workflow, state, attempt, old, done, waits, error)
         )
     return rows
 

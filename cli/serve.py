@@ -39,10 +39,17 @@ def server(
         list[str] | None, typer.Option(metavar="ADDRESS", help="listen for agents here too; repeatable")
     ] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="settings, TOML")] = None,
+    dev: Annotated[
+        list[str] | None, typer.Option(metavar="KIND", help="start none: run the passes of this kind of yours here")
+    ] = None,
 ) -> int:
     """Run the server until SIGTERM. The sockets DIR/rmctl.sock and DIR/agents.sock are always there."""
     if context.invoked_subcommand is not None:
         return 0
+    if dev:
+        from cli.workbench import work
+
+        return work(context.obj, dev)
     if store is not None:
         raise UsageProblem(f'--store "{store}": this version keeps everything in the data folder')
     run = import_module("cli.server").run
@@ -84,7 +91,7 @@ def stop(
         return 0
     session.client.send("POST", paths.STOP, {})
     session.client.close()
-    _until_gone(session, limit)
+    _until_gone(session, limit, pid)
     out(f"server stopped, pid {pid}")
     say("Jobs run on. Next: rmctl server")
     return 0
@@ -95,7 +102,17 @@ def _absent(error: Unreachable) -> bool:
     return error.message.endswith(("no such file or directory", "connection refused"))
 
 
-def _until_gone(session: Session, timeout: float) -> None:
+def _gone(session: Session, error: Unreachable, pid: object) -> bool:
+    """Whether its folder is free: it shuts its doors first, merges its log, and takes the socket away last of all."""
+    if session.address.scheme != "unix" or not error.message.endswith("connection refused"):
+        return _absent(error)
+    from agent.processes import stat
+
+    process = stat(pid) if isinstance(pid, int) else None
+    return process is None or process.state in "ZX"
+
+
+def _until_gone(session: Session, timeout: float, pid: object) -> None:
     import time
 
     deadline = Deadline(timeout)
@@ -107,10 +124,10 @@ def _until_gone(session: Session, timeout: float) -> None:
         except TimeoutError:
             raise TimedOut(f"the server has not ended after {span(timeout)}") from None
         except CliError as error:
-            if isinstance(error, Unreachable) and not _absent(error):
+            if isinstance(error, Unreachable):
+                if _gone(session, error, pid):
+                    return
                 time.sleep(POLL_SECONDS)
-            elif isinstance(error, Unreachable):
-                return
         finally:
             session.client.close()
 

@@ -21,9 +21,9 @@ def run(
 ) -> int:
     """The exit code: 0 after a clean stop, 2 for settings, 5 for what the machine refuses."""
     from api.listening import AddressRefused
-    from cli import compose, settings
+    from cli import compose, placement_plugins, settings
     from resources.validation import Invalid
-    from store.errors import StoreError
+    from store.errors import Corrupt, Failed, StoreError
 
     _log_to_stderr()
     data = (data or data_folder()).absolute()
@@ -34,16 +34,24 @@ def run(
         return _refuse(problem, 2)
     try:
         read = settings.read({"data": str(data), "http": tuple(http), "agents": tuple(agents)}, config=config)
+        scheduling = placement_plugins.scheduling(read.placement)
     except Invalid as invalid:
         return _refuse("; ".join(map(str, invalid.errors)), 2)
     compose.warn_of_library()
 
     async def serve() -> None:
-        await compose.Server(read).serve()
+        await compose.Server(read, scheduling).serve()
 
     try:
         asyncio.run(serve())
-    except (StoreError, AddressRefused, OSError) as error:
+    except Corrupt as error:
+        return _refuse(f"{error}: rmctl doctor --data {data} names all of them, rmctl restore brings a backup back", 5)
+    except Failed as error:
+        return _refuse(f"{data / 'state.db'}: {error}", 5)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _refuse(f"{where}{(error.strerror or str(error)).lower()}", 5)
+    except (StoreError, AddressRefused) as error:
         return _refuse(str(error), 5)
     return 0
 

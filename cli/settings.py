@@ -31,6 +31,38 @@ class Cadence(Frozen):
     """How long a node may take to answer a command before its outcome counts as unknown."""
 
 
+class Placement(Frozen):
+    """How jobs and reservations find their places."""
+
+    placer: Literal["inline", "pool-lease"] = "inline"
+    """`pool-lease`: reservations of a pool are planned together, at most `max_batch` at a time."""
+    max_batch: Annotated[Int, Field(ge=1, le=1000)] = 64
+
+    plugins: tuple[Text, ...] = ()
+    """Python files."""
+    weights: dict[Text, Annotated[Number, Field(ge=0, le=1000)]] = Field(default_factory=dict)
+    """By id of a criterion or of a plugin's scorer, in place of its own."""
+    top_n: Annotated[Int, Field(ge=1, le=1000)] | None = None
+    """Among how many of the best the ranking `weighted` draws."""
+    max_attempts: Annotated[Int, Field(ge=1, le=100)] = 3
+    """Lost races in a row before a key waits."""
+
+
+class Definitions(Frozen):
+    """Kinds that files define, and the processes that run them."""
+
+    workers: Annotated[Int, Field(ge=1, le=64)] = 4
+    """Passes at once."""
+    memory_mi_b: Annotated[Int, Field(alias="memoryMiB", ge=0, le=1_048_576)] = 1024
+    """Of address space for each runner; 0 is no limit."""
+    load_seconds: Annotated[Number, Field(gt=0, le=600)] = 10
+    """How long a file may take to be imported, or to judge a spec."""
+    pass_environment: tuple[Text, ...] = ()
+    """Variables of the server's environment that definitions see beside PATH, HOME and their like."""
+    projects: dict[str, Text] = Field(default_factory=dict)
+    """The folder of each project; that of `default` is where the server was started, if there is an .rm in it."""
+
+
 class ServerSettings(Frozen):
     """`http` and `agents` are listeners beside the unix sockets in the data folder, as HOST:PORT."""
 
@@ -42,6 +74,8 @@ class ServerSettings(Frozen):
     effects: Literal["apply", "record"] = "apply"
     """`record`: what would be done is put on record, and nothing is called."""
     cadence: Cadence = Cadence()
+    placement: Placement = Placement()
+    definitions: Definitions = Definitions()
     kill_at: Annotated[Text, Field(pattern=KILL_AT)] = ""
     """Where the server kills itself, for tests."""
 

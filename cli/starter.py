@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -58,15 +59,20 @@ STARTERS = {"bundle": BUNDLE, "pool": POOL, "template": TEMPLATE}
 
 def init(
     context: typer.Context,
-    kind: Annotated[str, typer.Argument(metavar="bundle|pool|template")],
+    kind: Annotated[str, typer.Argument(metavar="bundle|pool|template|resource-manager")],
     name: Annotated[str, typer.Argument(metavar="NAME")],
 ) -> int:
-    """Print a manifest to start from; nothing is sent."""
+    """Print a manifest to start from; nothing is sent. `resource-manager` writes a kind of your own: its definition, a
+    test of it and a manifest."""
     session: Session = context.obj
     session.output()
+    if kind == "resource-manager":
+        from cli.authoring import write
+
+        return write(Path.cwd(), name)
     found = known(kind, KINDS)
     if found is None or found.name not in STARTERS:
-        raise UsageProblem(f'"{kind}": one of {", ".join(STARTERS)}')
+        raise UsageProblem(f'"{kind}": one of {", ".join(STARTERS)}, resource-manager')
     problem = label_problem(name)
     if problem:
         raise UsageProblem(messages.BAD_NAME.format(kind=found.name, name=name, problem=problem))

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from cli import messages
 from cli.errors import UnknownKind, UsageProblem
-from cli.kinds import JOB, NODE, KindName, known
-from resources.names import ROLES, JobKey, job_key, label_problem, shown
+from cli.kinds import JOB, KINDS, NODE, KindName, known
+from resources.names import ROLES, JobKey, job_key, key_problem, label_problem, shown, wire_of
 
 SUBDOMAIN = r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"
 MAX_SUBDOMAIN = 253
@@ -89,6 +89,8 @@ def wire_name(kind: KindName, name: str) -> str:
         if key is None:
             raise UsageProblem(messages.BAD_NAME.format(kind=kind.name, name=name, problem=messages.JOB_NAME))
         return key.wire
+    if all(kind.name != known.name for known in KINDS) and key_problem(name) is None:
+        return wire_of(name)
     problem = None
     if "." not in name or not re.fullmatch(SUBDOMAIN, name, re.ASCII) or ".." in name:
         problem = label_problem(name)

@@ -15,6 +15,7 @@ from resources.reference import Ref
 from resources.resource import Spec
 from resources.template import TemplateSpec
 from resources.validation import FieldError, Invalid
+from resources.webhook import WebhookSpec
 
 
 class Lookups(Protocol):
@@ -98,4 +99,17 @@ def _node(_ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
     return [FieldError("spec.tier", f'pool "{spec.pool}" has no tier "{spec.tier}"', f"tiers: {', '.join(tiers)}")]
 
 
-CHECKS: Mapping[str, Callable[[Ref, Spec, Lookups], list[FieldError]]] = {"bundle": _bundle, "node": _node}
+def _webhook(ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
+    assert isinstance(spec, WebhookSpec)
+    where = spec.secret
+    if lookups.secret(ref.project, where.secret, where.key):
+        return []
+    told = f"secret not found: {where.secret} has no key {where.key}"
+    return [FieldError("spec.secret", told, f"rmctl secret set {where.secret} {where.key}")]
+
+
+CHECKS: Mapping[str, Callable[[Ref, Spec, Lookups], list[FieldError]]] = {
+    "bundle": _bundle,
+    "node": _node,
+    "webhook": _webhook,
+}

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from controllers.brake import Silence, silence
-from controllers.nodes import capacity, health, life, openness, single_use
+from controllers.nodes import capacity, cards, health, life, openness, single_use
 from controllers.runtime.controller import Reader
 from controllers.runtime.decision import Decision, Facts
 from resources.allocation import Allocation
 from resources.conditions import condition
+from resources.devices import Device
 from resources.event import Event
 from resources.facts import NodeFacts
 from resources.names import people
@@ -35,6 +36,8 @@ class NodeView:
     health: health.Seen = health.NOTHING
     single_use: Sequence[str] = ()
     """Jobs here with which the machine is to go."""
+    devices: Sequence[Device] = ()
+    """As they counted for placement until now."""
 
 
 class NodeController:
@@ -54,6 +57,7 @@ class NodeController:
         return NodeView(
             facts=facts,
             allocations=allocations,
+            devices=reader.devices(resource.name),
             pool=pool if isinstance(pool, Pool) else None,
             silence=told,
             server_started_at=reader.server_started_at,
@@ -74,6 +78,7 @@ class NodeController:
             node, view.facts, now, unhealthy=well.unhealthy is not None, terminating=ending is not None
         )
         rows = openness.rows(node, reasons, view.blocks, facts.now)
+        devices, proving, look = cards.counted(view.facts, view.devices, node.status, rules, facts.now)
         status = NodeStatus(
             observed_generation=node.generation,
             phase=now.phase,
@@ -86,6 +91,8 @@ class NodeController:
             machine_id=None if view.facts is None else view.facts.inventory.machine_id or None,
             nics=_nics(view.facts),
             capacity=capacity.amounts(node.spec, view.facts, view.allocations),
+            gpus=cards.gpus(devices, view.allocations),
+            devices_well_since=proving,
             ports=tuple(sorted({port for a in view.allocations for port in a.ports})),
             images=() if view.facts is None else tuple(sorted(view.facts.inventory.images)),
             capabilities=() if view.facts is None else tuple(sorted(view.facts.inventory.capabilities)),
@@ -109,12 +116,12 @@ class NodeController:
         turned = now.phase != node.status.phase or now.given_up != node.status.given_up
         return Decision(
             status,
-            rooms=capacity.rooms(node, view.facts),
+            rooms=capacity.rooms(node, view.facts, devices),
             blocks=openness.blocks(reasons, view.blocks, node.name),
             effects=() if ending is None else (single_use.termination(node),),
             events=(*_events(node, now), *_turns(node, status)),
             wake=_wake(node, view.allocations) if turned else _pool_of(node, status),
-            requeue_after=_after((now.next_look, well.next_look), facts.now),
+            requeue_after=_after((now.next_look, well.next_look, look), facts.now),
         )
 
 

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from controllers.scheduling import PLAIN, Scheduling
 from placement import (
+    WHOLE,
     Amounts,
+    Ask,
+    Atom,
     FleetView,
     Forbid,
     PoolPolicy,
     Request,
     Shape,
     TierPolicy,
+    board,
     capability_labels,
-    ranking_from,
 )
 from placement.request import SparePreference
+from resources.device_asks import DeviceAsk
 from resources.job import JobSpec
 from resources.names import JobKey
 from resources.pool import InstanceShape, PoolSpec, Tier
 from resources.quantities import milli
 from resources.reference import Ref
+from resources.selectors import ANYTHING, Expression, Selector
 
+WHOLE_GPU = "norsk.io/nvidia-gpu"
+"""The capability that stands for a GPU of one's own."""
+GPU = "gpu"
+MODEL = "gpuModel"
 SPARES: Mapping[str, SparePreference] = {"preferSpare": "prefer", "avoidSpare": "avoid", "drop": "any"}
 
 
@@ -35,6 +45,17 @@ class Mate(NamedTuple):
     @property
     def owner(self) -> str:
         return owner_of(self.ref)
+
+
+def without(fleet: FleetView, allocations: Iterable[str]) -> FleetView:
+    """The view as it would be without these claims; the very same one if there are none."""
+    gone = list(allocations)
+    if not gone:
+        return fleet
+    copy = fleet.copy()
+    for allocation in gone:
+        copy.drop_claim(allocation)
+    return copy
 
 
 def owner_of(ref: Ref) -> str:
@@ -56,6 +77,7 @@ def request_for(
     ever_ran: bool = False,
     excluded: Mapping[str, str] | None = None,
     second_chance: frozenset[str] = frozenset(),
+    now: float | None = None,
 ) -> Request:
     """What the placer is asked for this job. `mates` are the other jobs of its bundle, of both roles.
 
@@ -68,7 +90,12 @@ def request_for(
     room = amounts
     for mate in group if first else ():
         room = room.plus(amounts_of(mate.spec))
-    capabilities = [name for s in (spec, *(m.spec for m in group)) for name in s.requirements.required_capabilities]
+    capabilities = [
+        name
+        for s in (spec, *(m.spec for m in group))
+        for name in s.requirements.required_capabilities
+        if name != WHOLE_GPU
+    ]
     return Request(
         owner=owner_of(ref),
         pool=spec.pool,
@@ -92,7 +119,27 @@ def request_for(
         template=spec.template,
         override_reservation=spec.override_reservation,
         spare=_spare(spec, ever_ran=ever_ran),
+        devices=asks_of(spec),
+        group_devices=tuple(ask for m in group for ask in asks_of(m.spec)) if first else (),
+        start=now,
     )
+
+
+def asks_of(spec: JobSpec) -> tuple[Ask, ...]:
+    """As listed, then the part of a GPU, then the whole one that a capability stands for."""
+    asked = spec.requirements
+    asks = list(asks_of_devices(asked.devices))
+    if asked.required_gpu_capacity is not None:
+        model = asked.required_gpu_model
+        selector = ANYTHING if model is None else Selector((Expression(MODEL, "In", (model,)),))
+        asks.append(Ask(GPU, 1, milli(asked.required_gpu_capacity), selector))
+    if WHOLE_GPU in asked.required_capabilities:
+        asks.append(Ask(GPU))
+    return tuple(asks)
+
+
+def asks_of_devices(asks: Sequence[DeviceAsk]) -> tuple[Ask, ...]:
+    return tuple(Ask(ask.device_class, ask.count or 1, ask.units or WHOLE, ask.selects, ask.topology) for ask in asks)
 
 
 def exclusive(spec: JobSpec, mates: Sequence[Mate]) -> bool:
@@ -101,9 +148,8 @@ def exclusive(spec: JobSpec, mates: Sequence[Mate]) -> bool:
     return spec.exclusive or any(member.exclusive for member in group)
 
 
-def policy_of(pool: PoolSpec) -> PoolPolicy:
-    ranking = pool.ranking if isinstance(pool.ranking, str) else pool.ranking.model_dump(by_alias=True)
-    return PoolPolicy(tiers=tuple(map(_tier, pool.tiers)), ranking=ranking_from(ranking))
+def policy_of(pool: PoolSpec, scheduling: Scheduling = PLAIN) -> PoolPolicy:
+    return scheduling.of(PoolPolicy(tiers=tuple(map(_tier, pool.tiers))), pool)
 
 
 def _tier(tier: Tier) -> TierPolicy:
@@ -121,7 +167,9 @@ def _tier(tier: Tier) -> TierPolicy:
 def _shape(shape: InstanceShape) -> Shape:
     capacity = Amounts(int(shape.total_capacity * 1000), shape.total_cores, shape.memory_mib)
     labels = dict.fromkeys(capability_labels(shape.capabilities), "")
-    return Shape(shape.instance_type, capacity, labels)
+    models = [gpu.model for gpu in shape.gpus for _ in range(gpu.count)]
+    atoms = [Atom(f"gpu-{at:02}", GPU, ((MODEL, model),), position=at) for at, model in enumerate(models)]
+    return Shape(shape.instance_type, capacity, labels, board=board(atoms) if atoms else None)
 
 
 def _owners(ref: Ref, spec: JobSpec, names: Sequence[str]) -> frozenset[str]:

@@ -65,8 +65,8 @@ def explain(tx: Tx, job: Job, fleet: Fleet, server_started_at: float) -> Explana
             if other.uid != job.uid
         ]
     excluded = {job.status.excluded_node: job.status.excluded_reason or ""} if job.status.excluded_node else {}
-    request = request_for(job.ref, job.spec, mates, view, ever_ran=job.status.ever_ran, excluded=excluded)
-    policy = policy_of(pool.spec)
+    request = request_for(job.ref, job.spec, mates, view, ever_ran=job.status.ever_ran, excluded=excluded, now=tx.now)
+    policy = policy_of(pool.spec, reader.scheduling())
     told = trace(request, view, policy)
     help_ = would_fit(request, view, policy) if told.outcome == "unschedulable" else ()
     return Explanation(told.sentence, _nodes(told), tuple(map(_suggested, help_)))
@@ -108,14 +108,14 @@ def _placed(
     if not isinstance(pool, Pool):
         return Preview(name, None, None, f"there is no pool {made.spec.pool}")
     others = [Mate(Ref("job", o.key.wire, bundle.project), o.spec) for o in expected if o.key != made.key]
-    policy = policy_of(pool.spec)
+    policy = policy_of(pool.spec, reader.scheduling())
     job = reader.find(ref)
     changed = False
     if isinstance(job, Job) and run_fingerprint(job.spec) != run_fingerprint(made.spec):
         changed = True
         for allocation in reader.allocations(uid=job.uid):
             view.drop_claim(allocation.id)
-    request = request_for(ref, made.spec, others, view)
+    request = request_for(ref, made.spec, others, view, now=reader.now)
     told = tree(trace(request, view, policy)) if traced else ""
     if isinstance(job, Job) and not changed and job.status.phase == "completed":
         return Preview(name, None, None, "has completed", "completed", tree=told)
@@ -124,8 +124,8 @@ def _placed(
         return Preview(name, held[0], node.tier if node else None, f"runs on {held[0]}", "runs", tree=told)
     done = plan(request, view, policy)
     match done.answer:
-        case Placed(node=chosen, tier=tier):
-            view.put_claim(claim_for(request, chosen, f"preview/{made.key.wire}"))
+        case Placed(node=chosen, tier=tier, devices=atoms):
+            view.put_claim(claim_for(request, chosen, f"preview/{made.key.wire}", atoms))
             return Preview(name, chosen, tier, sentence(done), "restarts" if held else "placed", tree=told)
         case Provision(tier=tier):
             return Preview(name, None, tier, sentence(done), "provision", tree=told)

@@ -8,8 +8,11 @@ from controllers.bundle import BundleController
 from controllers.job import JobController
 from controllers.node import NodeController
 from controllers.pool import PoolController
+from controllers.reservation import ReservationController
 from controllers.runtime.controller import Controller
+from controllers.schedule import ScheduleController
 from controllers.template import TemplateController
+from controllers.webhook import WebhookController
 
 CONTROLLERS: tuple[Controller[Any, Any], ...] = (
     PoolController(),
@@ -17,4 +20,7 @@ CONTROLLERS: tuple[Controller[Any, Any], ...] = (
     TemplateController(),
     BundleController(),
     JobController(),
+    ReservationController(),
+    ScheduleController(),
+    WebhookController(),
 )

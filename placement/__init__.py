@@ -2,10 +2,13 @@
 
 from placement.amounts import NOTHING, Amounts
 from placement.answers import Answer, Placed, Plan, Provision, Ranked, TierOutcome, Unschedulable
+from placement.boards import WHOLE, Atom, Board, board
+from placement.bookings import Granted, claim_for
+from placement.devices import Ask
 from placement.errors import InvalidRequest, PlacementError
 from placement.filters import Rejection
 from placement.fleet import FleetView
-from placement.node import Claim, NodeView, Spare, claim_for, in_order
+from placement.node import Claim, NodeView, Spare, in_order
 from placement.policy import PoolPolicy, Shape, TierPolicy
 from placement.ranking import LEXICOGRAPHIC, WEIGHTED, Ranking, ranking_from
 from placement.request import Forbid, Request, capability_labels, spoken
@@ -16,11 +19,16 @@ __all__ = [
     "LEXICOGRAPHIC",
     "NOTHING",
     "WEIGHTED",
+    "WHOLE",
     "Amounts",
     "Answer",
+    "Ask",
+    "Atom",
+    "Board",
     "Claim",
     "FleetView",
     "Forbid",
+    "Granted",
     "InvalidRequest",
     "NodeView",
     "Placed",
@@ -37,6 +45,7 @@ __all__ = [
     "TierOutcome",
     "TierPolicy",
     "Unschedulable",
+    "board",
     "capability_labels",
     "claim_for",
     "in_order",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from placement.bookings import Granted
 from placement.filters import Rejection
 from placement.policy import Shape
 
@@ -16,6 +17,7 @@ class Placed(NamedTuple):
     node: str
     tier: str
     violated: tuple[str, ...] = ()
+    devices: tuple[Granted, ...] = ()
 
 
 class Provision(NamedTuple):

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from placement.answers import Placed, Provision, Ranked
+from placement.bookings import granted, leased
 from placement.filters import refusal
 from placement.fleet import FleetView
 from placement.levels import key_of, violations
@@ -58,7 +59,7 @@ class Cascade:
         for tier in self.policy.tiers:
             best = self.finder.best(tier, compliant=compliant)
             if best is not None:
-                return Placed(best.node, best.tier, best.violated)
+                return self._placed(best, tier)
             machine = self.finder.machine(tier) if tier.elastic else ""
             if isinstance(machine, Machine) and not (compliant and machine.violated):
                 fresh = Provision(tier.name, machine.shape, machine.zones, machine.violated)
@@ -72,8 +73,19 @@ class Cascade:
             kept = survivors(self.lenient, nodes, self.finder.scene(tier), self.policy.ranking, compliant=compliant)
             if kept:
                 self.taken_back = choose(kept, self.policy.ranking, self.seed)
-                return Placed(self.taken_back.node, tier.name, self.taken_back.violated)
+                return self._placed(self.taken_back, tier)
         return None
+
+    def _placed(self, best: Ranked, tier: TierPolicy) -> Placed:
+        node = self.fleet.node(best.node)
+        assert node is not None
+        if self.request.lease:
+            return Placed(best.node, tier.name, best.violated, leased(node))
+        plugins = self.finder.scene(tier).plugins
+        atoms = (
+            granted(self.request, node, binpack=tier.packing == "binpack", plugins=plugins) if self.request.want else ()
+        )
+        return Placed(best.node, tier.name, best.violated, atoms)
 
 
 def nodes_named(names: Iterable[str], fleet: FleetView, pool: str, tier: TierPolicy) -> list[NodeView]:

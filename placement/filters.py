@@ -4,14 +4,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from placement.amounts import shortage
+from placement.bookings import devices_on
 from placement.node import NodeView
 from placement.request import ANY_VALUE, Request, spoken
 from placement.scene import Scene
 
+DEDICATED = "dedicated="
 Filter = Callable[[Request, NodeView, Scene], str | None]
 
 
@@ -49,11 +51,21 @@ def excluded(request: Request, node: NodeView, scene: Scene) -> str | None:
 
 
 def schedulable(request: Request, node: NodeView, scene: Scene) -> str | None:
-    """The first reason that the request does not tolerate; only its own tenant's dedication is tolerable."""
+    """The first reason that the request does not tolerate.
+
+    It tolerates its own tenant's dedication, and all but dedications where it leases the node as a whole.
+    """
     for reason in node.no_schedule:
-        if request.tenant is None or reason != f"dedicated={request.tenant}":
+        if request.lease and not reason.startswith(DEDICATED):
+            continue
+        if request.tenant is None or reason != f"{DEDICATED}{request.tenant}":
             return reason
     return None
+
+
+def open_to_somebody(no_schedule: Sequence[str]) -> bool:
+    """Whether some tenant could be placed there: no reason at all, or one dedication alone."""
+    return not no_schedule or (len(no_schedule) == 1 and no_schedule[0].startswith(DEDICATED))
 
 
 def reserved(request: Request, node: NodeView, scene: Scene) -> str | None:
@@ -85,6 +97,25 @@ def ports(request: Request, node: NodeView, scene: Scene) -> str | None:
         if port in node.taken_ports:
             return f"{port} taken"
     return None
+
+
+def devices(request: Request, node: NodeView, scene: Scene) -> str | None:
+    return _of_devices("fits", request, node, scene)
+
+
+def topology(request: Request, node: NodeView, scene: Scene) -> str | None:
+    return _of_devices("topology", request, node, scene)
+
+
+def pick(request: Request, node: NodeView, scene: Scene) -> str | None:
+    return _of_devices("pick", request, node, scene)
+
+
+def _of_devices(name: str, request: Request, node: NodeView, scene: Scene) -> str | None:
+    if request.want is None:
+        return None
+    found = devices_on(request, node, binpack=scene.tier.packing == "binpack", plugins=scene.plugins)
+    return found.reason if found.filter == name else None
 
 
 def exclusive(request: Request, node: NodeView, scene: Scene) -> str | None:
@@ -128,6 +159,8 @@ FILTERS: tuple[tuple[str, Filter], ...] = (
     ("labels", labels),
     ("fits", fits),
     ("ports", ports),
+    ("fits", devices),
+    ("topology", topology),
     ("exclusive", exclusive),
     ("separate", separate),
     ("together", together),
@@ -137,14 +170,27 @@ FILTERS: tuple[tuple[str, Filter], ...] = (
 
 def refusal(request: Request, node: NodeView, scene: Scene) -> Rejection | None:
     """The first filter that refuses this node; None if all keep it."""
-    for name, rule in FILTERS:
-        reason = rule(request, node, scene)
-        if reason is not None:
-            return Rejection(node.name, name, reason)
-    return None
+    return next(_each(request, node, scene), None)
 
 
 def refusals(request: Request, node: NodeView, scene: Scene) -> tuple[Rejection, ...]:
-    """Every filter that refuses this node, the counted one first."""
-    found = ((name, rule(request, node, scene)) for name, rule in FILTERS)
-    return tuple(Rejection(node.name, name, reason) for name, reason in found if reason is not None)
+    """Every filter that refuses this node, the counted one first. Plugins are asked about what all others keep."""
+    return tuple(_each(request, node, scene))
+
+
+def _each(request: Request, node: NodeView, scene: Scene) -> Iterator[Rejection]:
+    kept = True
+    for name, rule in FILTERS:
+        reason = rule(request, node, scene)
+        if reason is not None:
+            kept = False
+            yield Rejection(node.name, name, reason)
+    if not kept or scene.plugins is None:
+        return
+    refused = scene.plugins.refusal(request, node)
+    if refused is not None:
+        yield Rejection(node.name, *refused)
+        return
+    reason = pick(request, node, scene)
+    if reason is not None:
+        yield Rejection(node.name, "pick", reason)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 SCALE = 1 << 20
 
-Triple = tuple[int, int, int]
-"""Amounts, maybe without those that nobody looks at."""
+Figures = tuple[int, ...]
+"""By resource, then by class of device; maybe without those that nobody looks at."""
 
 
-def fullness(asked: Triple, used: Triple, capacity: Triple) -> int:
-    """Rounded down once, at the end: equal means are equal measures. Only where what is asked fits."""
+def fullness(asked: Figures, used: Figures, capacity: Figures) -> int:
+    """Rounded down once, at the end: equal means are equal measures. Only where what is asked fits; 0 for nothing."""
     over, under, count = 0, 1, 0
     for want, taken, most in zip(asked, used, capacity, strict=True):
         if want:
             over = over * most + (taken + want) * under
             under *= most
             count += 1
-    return over * SCALE // (under * count)
+    return over * SCALE // (under * count) if count else 0

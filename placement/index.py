@@ -12,6 +12,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from placement.devices import Wanted
 from placement.node import NodeView
 from placement.request import ANY_VALUE, Request
 from placement.shelf import NodeClass, Shelf, State
@@ -21,7 +22,7 @@ MOST_CLASSES = 1024
 PATIENCE = 16
 """How often the pool may be passed over for one set of ports before that set gets a shelf."""
 
-ShelfKey = tuple[tuple[bool, bool, bool], tuple[str, ...]]
+ShelfKey = tuple[tuple[bool, bool, bool], tuple[str, ...], Wanted | None]
 
 
 class PoolIndex:
@@ -31,6 +32,8 @@ class PoolIndex:
         self.members = members
         self.standings: dict[Hashable, Any] = {}
         """What was worked out for the classes as they are; forgotten when there is a new one."""
+        self.timed: set[str] = {name for name, node in members.items() if node.timed}
+        """Nodes whose devices are booked for a time: what is free there depends on when."""
         self._labels: frozenset[tuple[str, str]] = frozenset()
         self._images: frozenset[str] = frozenset()
         self._classes: dict[Hashable, NodeClass] = {}
@@ -46,6 +49,10 @@ class PoolIndex:
     def touch(self, name: str) -> None:
         """Take in that a node came, went or changed."""
         node = self.members.get(name)
+        if node is not None and node.timed:
+            self.timed.add(name)
+        else:
+            self.timed.discard(name)
         if node is None:
             self._known.pop(name, None)
             for shelf in self._shelves.values():
@@ -64,10 +71,10 @@ class PoolIndex:
         ports = request.asked_ports
         if ports and self._passed_over[ports] <= PATIENCE * len(self.members):
             ports = ()
-        key = ((asked[0] > 0, asked[1] > 0, asked[2] > 0), ports)
+        key = ((asked[0] > 0, asked[1] > 0, asked[2] > 0), ports, request.want)
         shelf = self._shelves.pop(key, None)
         if shelf is None:
-            shelf = Shelf(*key)
+            shelf = Shelf(key[0], ports, None if request.want is None else request)
             for node in self.members.values():
                 shelf.place(node, self.class_of(node))
             if len(self._shelves) >= MOST_SHELVES:
@@ -98,7 +105,7 @@ class PoolIndex:
         key = (node.tier, node.zone, node.cloud, node.booted, node.no_schedule, matched, held, spare, state)
         found = self._classes.get(key)
         if found is None:
-            exemplar = replace(node, name="", labels={}, images=held, claims={}, spare=spare)
+            exemplar = replace(node, name="", labels={}, images=held, claims={}, spare=spare, board=None)
             found = self._classes[key] = NodeClass(exemplar, matched, state)
             self.standings.clear()
         return found

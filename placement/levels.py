@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from placement.bookings import amounts_on, devices_on
 from placement.fullness import SCALE, fullness
 from placement.node import NodeView
 from placement.ranking import Ranking
@@ -60,7 +61,11 @@ def prefer_spare(request: Request, node: NodeView, scene: Scene) -> int:
 
 def packing(request: Request, node: NodeView, scene: Scene) -> int:
     """Fullness once placed, the mean over the resources asked for; its complement where the tier spreads."""
-    full = fullness(request.asked, node.used, node.capacity)
+    if request.want is None:
+        full = fullness(request.asked, node.used, node.capacity)
+    else:
+        used, has = amounts_on(request, node)
+        full = fullness(request.asked + request.want.units, node.used + used, node.capacity + has)
     return full if scene.tier.packing == "binpack" else SCALE - full
 
 
@@ -74,6 +79,11 @@ def spread(request: Request, node: NodeView, scene: Scene) -> int:
     return SCALE // (1 + mine)
 
 
+def topology(request: Request, node: NodeView, scene: Scene) -> int:
+    """The worst link of what would be picked; neutral where there is none to speak of, or one is not known."""
+    return devices_on(request, node, binpack=scene.tier.packing == "binpack", plugins=scene.plugins).score
+
+
 CRITERIA: dict[str, Criterion] = {
     "resilience": resilience,
     "booted": booted,
@@ -84,14 +94,23 @@ CRITERIA: dict[str, Criterion] = {
     "packing": packing,
     "same_zone": same_zone,
     "spread": spread,
+    "topology": topology,
 }
 
 
 def key_of(ranking: Ranking, request: Request, node: NodeView, scene: Scene) -> tuple[int, ...]:
     """One weighted sum a level; the greater tuple is the better node, equal ones go by name."""
     return tuple(
-        sum(weight * CRITERIA[name](request, node, scene) for name, weight in level) for level in ranking.levels
+        sum(weight * measured(name, request, node, scene) for name, weight in level) for level in ranking.levels
     )
+
+
+def measured(name: str, request: Request, node: NodeView, scene: Scene) -> int:
+    """By one criterion, built in or a plugin's."""
+    rule = CRITERIA.get(name)
+    if rule is not None:
+        return rule(request, node, scene)
+    return 0 if scene.plugins is None else scene.plugins.score(name, request, node)
 
 
 def shares(ranking: Ranking, key: tuple[int, ...]) -> dict[str, float]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from placement.amounts import shortage
+from placement.bookings import devices_on
 from placement.filters import asked_label
 from placement.levels import domains_broken
+from placement.node import NodeView
 from placement.policy import PoolPolicy, Shape
 from placement.request import ANY_VALUE, Request
 from placement.scene import Scene
@@ -56,6 +58,11 @@ def misfit(request: Request, shape: Shape) -> str | None:
     short = shortage(shape.capacity, request.asked)
     if short is not None:
         return f"{shape.instance_type} has {short.removesuffix(' free')}"
+    if request.want is not None:
+        empty = NodeView(name="", pool="", capacity=shape.capacity, board=shape.board)
+        refused = devices_on(request, empty, binpack=True)
+        if refused.filter:
+            return f"{shape.instance_type} has {refused.reason.removesuffix(' free')}"
     for key, value in request.labels.items():
         found = shape.labels.get(key)
         if found is None or value not in (ANY_VALUE, found):

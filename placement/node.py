@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
 from placement.amounts import NOTHING, Amounts
-from placement.request import SYSTEM_PREFIX, Request
+from placement.boards import WHOLE, Board
+from placement.request import SYSTEM_PREFIX
 
 NO_SCHEDULE_ORDER = ("unreachable", "no inventory", "terminating", "unhealthy", "not ready", "cordoned", "dedicated")
 
@@ -22,6 +23,21 @@ class Claim(NamedTuple):
     ports: tuple[str, ...] = ()
     exclusive: bool = False
     tenant: str | None = None
+    devices: tuple[tuple[str, int], ...] = ()
+    """Atoms by id with the units that are booked of each."""
+    start: float | None = None
+    end: float | None = None
+    """The window of its bookings, half open. None: from ever, for ever."""
+
+    @property
+    def timed(self) -> bool:
+        return self.start is not None or self.end is not None
+
+    def overlaps(self, start: float | None, end: float | None) -> bool:
+        """Whether the bookings are in the way of somebody in that window."""
+        ended = self.end is not None and start is not None and self.end <= start
+        later = self.start is not None and end is not None and self.start >= end
+        return not ended and not later
 
 
 class Spare(NamedTuple):
@@ -49,12 +65,18 @@ class NodeView:
     no_schedule: tuple[str, ...] = ()
     images: frozenset[str] = frozenset()
     spare: Spare | None = None
+    board: Board | None = None
+    """Its devices; None where it has none."""
     claims: Mapping[str, Claim] = field(default_factory=dict)
     used: Amounts = field(init=False, repr=False, compare=False)
     taken_ports: frozenset[str] = field(init=False, repr=False, compare=False)
     owners: frozenset[str] = field(init=False, repr=False, compare=False)
     holders: frozenset[str] = field(init=False, repr=False, compare=False)
     """Owners that hold the node for themselves and their group."""
+    free_units: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    """By atom of the board, what no claim books, at whatever time."""
+    timed: bool = field(init=False, repr=False, compare=False)
+    """Whether a claim books devices for a time only."""
     stamp: object = field(init=False, repr=False, compare=False)
     """The same object for as long as only claims change."""
 
@@ -72,11 +94,19 @@ class NodeView:
         put(self, "taken_ports", frozenset(port for claim in claims for port in claim.ports))
         put(self, "owners", frozenset(claim.owner for claim in claims))
         put(self, "holders", frozenset(claim.owner for claim in claims if claim.exclusive))
+        put(self, "free_units", () if self.board is None else _free(self.board, claims))
+        put(self, "timed", self.board is not None and any(claim.devices and claim.timed for claim in claims))
 
     @property
     def free(self) -> Amounts:
         """Capacity less claims; below zero where a node turned out smaller than what it carries."""
         return self.capacity.minus(self.used)
+
+    def free_over(self, start: float | None, end: float | None) -> tuple[int, ...]:
+        """Units by atom that are free for the whole of a window."""
+        if not self.timed or self.board is None:
+            return self.free_units
+        return _free(self.board, [claim for claim in self.claims.values() if claim.overlaps(start, end)])
 
     @property
     def unconsumed_spare(self) -> bool:
@@ -101,6 +131,16 @@ class NodeView:
         return twin
 
 
+def _free(board: Board, claims: Iterable[Claim]) -> tuple[int, ...]:
+    """Below zero where more is booked than there is. What is booked of atoms that are gone counts nowhere."""
+    free = dict.fromkeys(board.ids, WHOLE)
+    for claim in claims:
+        for atom, units in claim.devices:
+            if atom in free:
+                free[atom] -= units
+    return tuple(free.values())
+
+
 _FACTS = (*(each.name for each in fields(NodeView) if each.init and each.name != "claims"), "stamp")
 
 
@@ -112,8 +152,3 @@ def in_order(reasons: Iterable[str]) -> tuple[str, ...]:
         return (NO_SCHEDULE_ORDER.index(kind) if kind in NO_SCHEDULE_ORDER else len(NO_SCHEDULE_ORDER), reason)
 
     return tuple(sorted(set(reasons), key=rank))
-
-
-def claim_for(request: Request, node: str, allocation: str) -> Claim:
-    """The claim that placing this request on that node makes: the job's own amounts, not its group's."""
-    return Claim(allocation, node, request.owner, request.amounts, request.ports, request.exclusive, request.tenant)

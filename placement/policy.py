@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from placement.amounts import Amounts
+from placement.boards import Board
 from placement.errors import InvalidRequest
+from placement.plugins import Plugin
 from placement.ranking import LEXICOGRAPHIC, Ranking
 
 Packing = Literal["binpack", "spread"]
@@ -22,6 +24,8 @@ class Shape:
     labels: Mapping[str, str] = field(default_factory=dict)
     """Labels that such a machine will carry, capabilities included (capability_labels spells those)."""
     images: frozenset[str] = frozenset()
+    board: Board | None = None
+    """The devices that such a machine will have; what links them is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +49,7 @@ class PoolPolicy:
     ranking: Ranking = LEXICOGRAPHIC
     archived: bool = False
     provisioning: bool = False
+    plugins: tuple[Plugin, ...] = ()
 
     def __post_init__(self) -> None:
         names = [tier.name for tier in self.tiers]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ CRITERION_NAMES = (
     "packing",
     "same_zone",
     "spread",
+    "topology",
 )
 DEFAULT_TOP_N = 5
 ALIASES = {"binpack": "packing"}
@@ -44,12 +45,16 @@ class Ranking(NamedTuple):
 
 
 LEXICOGRAPHIC = Ranking(tuple(((name, 1000),) for name in CRITERION_NAMES[:8]))
-WEIGHTED = Ranking(((("packing", 1000), ("spread", 250)),), DEFAULT_TOP_N)
+WEIGHTED = Ranking(((("packing", 1000), ("topology", 1000), ("spread", 250)),), DEFAULT_TOP_N)
 PRESETS = {"lexicographic": LEXICOGRAPHIC, "weighted": WEIGHTED}
 
 
-def ranking_from(plain: object) -> Ranking:
-    """A pool's `ranking`: a preset's name, or {levels: [[id] or {id: weight}], topN}. Raises InvalidRequest."""
+def ranking_from(plain: object, scorers: Iterable[str] = ()) -> Ranking:
+    """A pool's `ranking`: a preset's name, or {levels: [[id] or {id: weight}], topN}. Raises InvalidRequest.
+
+    `scorers` are the ids of plugins that a level may name too.
+    """
+    known = (*CRITERION_NAMES, *scorers)
     if isinstance(plain, str):
         if plain not in PRESETS:
             raise InvalidRequest("ranking", f'"{plain}" is not one of {", ".join(PRESETS)}')
@@ -61,7 +66,24 @@ def ranking_from(plain: object) -> Ranking:
         raise InvalidRequest("ranking.levels", "a list with at least one level is required")
     if type(top_n) is not int or top_n < 1:
         raise InvalidRequest("ranking.topN", "must be a whole number of at least 1")
-    return Ranking(tuple(_level(f"ranking.levels[{at}]", level) for at, level in enumerate(levels)), top_n)
+    return Ranking(tuple(_level(f"ranking.levels[{at}]", level, known) for at, level in enumerate(levels)), top_n)
+
+
+def with_scorers(ranking: Ranking, scorers: Iterable[tuple[str, float]]) -> Ranking:
+    """Scorers of plugins join the last level, unless a level names them already."""
+    named = {name for level in ranking.levels for name, _ in level}
+    more = tuple((name, round(weight * 1000)) for name, weight in scorers if name not in named)
+    return ranking._replace(levels=(*ranking.levels[:-1], ranking.levels[-1] + more)) if more else ranking
+
+
+def reweighted(ranking: Ranking, weights: Mapping[str, float]) -> Ranking:
+    """Weights by id in place of their own; 0 leaves a criterion out, where its level has another."""
+    given = {ALIASES.get(name, name): round(weight * 1000) for name, weight in weights.items()}
+    levels = []
+    for level in ranking.levels:
+        new = tuple((name, given.get(name, weight)) for name, weight in level)
+        levels.append(tuple((name, weight) for name, weight in new if weight) or level)
+    return ranking._replace(levels=tuple(levels))
 
 
 def draw(seed: int | str | None, among: int) -> int:
@@ -72,7 +94,7 @@ def draw(seed: int | str | None, among: int) -> int:
     return number * among >> 64
 
 
-def _level(where: str, plain: object) -> Level:
+def _level(where: str, plain: object, known: tuple[str, ...]) -> Level:
     weights = (
         plain if isinstance(plain, Mapping) else dict.fromkeys(plain, 1) if isinstance(plain, list | tuple) else {}
     )
@@ -81,8 +103,8 @@ def _level(where: str, plain: object) -> Level:
     level = []
     for name, weight in weights.items():
         criterion = ALIASES.get(name, name)
-        if criterion not in CRITERION_NAMES:
-            raise InvalidRequest(where, f'"{name}" is not one of {", ".join(CRITERION_NAMES)}')
+        if criterion not in known:
+            raise InvalidRequest(where, f'"{name}" is not one of {", ".join(known)}')
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight <= 1_000_000:
             raise InvalidRequest(where, f'the weight of "{name}" must be above 0')
         level.append((criterion, round(weight * 1000)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from placement.amounts import RESOURCES, Amounts
+from placement.devices import Ask, Wanted, wanted
 from placement.errors import InvalidRequest
 
 ANY_VALUE = "*"
@@ -63,10 +64,26 @@ class Request:
     override_reservation: bool = False
     spare: SparePreference = "any"
     tenant: str | None = None
+    devices: tuple[Ask, ...] = ()
+    group_devices: tuple[Ask, ...] = ()
+    """What the rest of the group asks, for its first mover."""
+    lease: bool = False
+    """The whole node, whatever keeps others away from it; another tenant's dedication still does."""
+    start: float | None = None
+    end: float | None = None
+    """The window for which devices must be free, half open. None: from ever, for ever."""
+    want: Wanted | None = field(init=False, repr=False, compare=False)
+    """All devices that must be free; None where none are asked for."""
 
     def __post_init__(self) -> None:
+        asks = self.devices + self.group_devices
+        object.__setattr__(self, "want", wanted(asks, len(self.devices)) if asks else None)
+        if self.start is not None and self.end is not None and self.end <= self.start:
+            raise InvalidRequest("end", "must be after the start")
         for name, amounts in (("amounts", self.amounts), ("room", self.asked)):
             _check_amounts(name, amounts)
+            if self.want is None and not self.lease and not any(amounts):
+                raise InvalidRequest(name, "asks for nothing")
         if not self.asked.covers(self.amounts):
             raise InvalidRequest("room", "less than the job's own amounts")
         for port in self.asked_ports:
@@ -105,5 +122,3 @@ def _check_amounts(name: str, amounts: Amounts) -> None:
     for resource, amount in zip(RESOURCES, amounts, strict=True):
         if type(amount) is not int or amount < 0:
             raise InvalidRequest(name, f"{resource} must be a whole number of its smallest unit, not {amount!r}")
-    if not any(amounts):
-        raise InvalidRequest(name, "asks for nothing")

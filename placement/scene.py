@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from placement.fleet import FleetView
+from placement.plugins import Plugin, Run
 from placement.policy import TierPolicy
 from placement.request import Request, spoken
 
@@ -20,9 +22,11 @@ class Scene(NamedTuple):
     """Each placed peer with the zones it holds claims in."""
     near: frozenset[str]
     """Zones that hold any peer, as far as they have a name."""
+    plugins: Run | None = None
+    """None where there are none."""
 
 
-def scene_of(request: Request, fleet: FleetView, tier: TierPolicy) -> Scene:
+def scene_of(request: Request, fleet: FleetView, tier: TierPolicy, plugins: Sequence[Plugin] = ()) -> Scene:
     group: set[str] = set()
     group_reason = ""
     for owner in sorted(request.together - {request.owner}):
@@ -38,4 +42,11 @@ def scene_of(request: Request, fleet: FleetView, tier: TierPolicy) -> Scene:
         if found:
             zones.append((owner, found))
     near = frozenset(zone for _, found in zones for zone in found if zone)
-    return Scene(tier, frozenset(group) if group_reason else None, group_reason, tuple(zones), near)
+    return Scene(
+        tier,
+        frozenset(group) if group_reason else None,
+        group_reason,
+        tuple(zones),
+        near,
+        Run(plugins) if plugins else None,
+    )

@@ -8,15 +8,20 @@ from enum import Enum
 from heapq import merge
 from itertools import groupby
 
-from placement.fullness import SCALE, Triple, fullness
+from placement.blend import Blend
+from placement.bookings import amounts_on, devices_on
+from placement.devices import NEUTRAL
+from placement.fullness import SCALE, Figures, fullness
 from placement.node import NodeView
+from placement.request import Request
 from placement.sorted_names import SortedNames
 
 MOST_ORDERS = 32
 MOST_REMEMBERED = 8192
 
-BucketKey = tuple[bool, Triple, Triple]
-"""Whether a port of the shelf is taken, capacity, used; amounts that the shelf ignores are nothing."""
+BucketKey = tuple[str, Figures, Figures, int]
+"""Why it is blocked ("" if it is not), capacity, used, topology; amounts that the shelf ignores are nothing."""
+PORT_TAKEN = "ports"
 Unfit = Callable[[str], bool]
 """Whether a node is not to be taken although it has room."""
 
@@ -24,11 +29,12 @@ Unfit = Callable[[str], bool]
 class Order:
     """The buckets with room for one size, by packing measure, the best first; ties by key."""
 
-    __slots__ = ("_remembered", "asked", "binpack", "rows")
+    __slots__ = ("_remembered", "asked", "binpack", "blend", "rows")
 
-    def __init__(self, asked: Triple, *, binpack: bool) -> None:
+    def __init__(self, asked: Figures, *, binpack: bool, blend: Blend | None = None) -> None:
         self.asked = asked
         self.binpack = binpack
+        self.blend = blend
         self.rows: list[tuple[int, BucketKey, SortedNames]] = []
         """(measure, negated; key; bucket)"""
         self._remembered: dict[BucketKey, int | None] = {}
@@ -44,7 +50,7 @@ class Order:
             del self.rows[bisect_left(self.rows, (-measure, key))]  # the shorter tuple stands before its bucket's row
 
     def measure(self, key: BucketKey) -> int | None:
-        """The packing criterion for a whole bucket; None without room."""
+        """The packing criterion for a whole bucket, or its blend with topology; None without room."""
         remembered = self._remembered
         if key not in remembered:
             if len(remembered) >= MOST_REMEMBERED:
@@ -52,12 +58,13 @@ class Order:
             remembered[key] = self._measure(*key)
         return remembered[key]
 
-    def _measure(self, blocked: bool, capacity: Triple, used: Triple) -> int | None:
+    def _measure(self, blocked: str, capacity: Figures, used: Figures, topology: int) -> int | None:
         both = zip(self.asked, used, capacity, strict=True)
         if blocked or any(want and taken + want > most for want, taken, most in both):
             return None
         full = fullness(self.asked, used, capacity)
-        return full if self.binpack else SCALE - full
+        packing = full if self.binpack else SCALE - full
+        return packing if self.blend is None else self.blend.measure(packing, topology)
 
 
 class State(Enum):
@@ -91,7 +98,7 @@ class ClassShelf:
     def __init__(self) -> None:
         self.size = 0
         self.buckets: dict[BucketKey, SortedNames] = {}
-        self.orders: dict[tuple[Triple, bool], Order] = {}
+        self.orders: dict[tuple[Figures, bool, Blend | None], Order] = {}
 
     def put(self, key: BucketKey, name: str) -> None:
         self.size += 1
@@ -112,21 +119,23 @@ class ClassShelf:
             for order in self.orders.values():
                 order.remove(key)
 
-    def order(self, asked: Triple, *, binpack: bool) -> Order:
-        found = self.orders.get((asked, binpack))
+    def order(self, asked: Figures, *, binpack: bool, blend: Blend | None) -> Order:
+        found = self.orders.get((asked, binpack, blend))
         if found is None:
             if len(self.orders) >= MOST_ORDERS:
                 self.orders.clear()
-            found = self.orders[asked, binpack] = Order(asked, binpack=binpack)
+            found = self.orders[asked, binpack, blend] = Order(asked, binpack=binpack, blend=blend)
             for key, bucket in self.buckets.items():
                 found.add(key, bucket)
         return found
 
-    def first(self, asked: Triple, unfit: Unfit | None, *, binpack: bool, at_least: int = 0) -> tuple[int, str] | None:
-        """The best node's packing measure and name; None if none has that much."""
+    def first(
+        self, asked: Figures, unfit: Unfit | None, *, binpack: bool, blend: Blend | None = None, at_least: int = 0
+    ) -> tuple[int, str] | None:
+        """The best node's measure and name; None if none has that much."""
         best: str | None = None
         worst = -at_least
-        for negated, _, bucket in self.order(asked, binpack=binpack).rows:
+        for negated, _, bucket in self.order(asked, binpack=binpack, blend=blend).rows:
             if negated > worst:
                 break
             name = bucket.head if unfit is None else next((name for name in bucket if not unfit(name)), None)
@@ -134,20 +143,26 @@ class ClassShelf:
                 best, worst = name, negated
         return None if best is None else (-worst, best)
 
-    def ranked(self, asked: Triple, unfit: Unfit | None, *, binpack: bool) -> Iterator[tuple[int, str]]:
-        """All nodes with room: packing measure and name, the best first."""
-        for negated, rows in groupby(self.order(asked, binpack=binpack).rows, key=lambda row: row[0]):
+    def ranked(
+        self, asked: Figures, unfit: Unfit | None, *, binpack: bool, blend: Blend | None = None
+    ) -> Iterator[tuple[int, str]]:
+        """All nodes with room: measure and name, the best first."""
+        for negated, rows in groupby(self.order(asked, binpack=binpack, blend=blend).rows, key=lambda row: row[0]):
             names = merge(*(bucket for _, _, bucket in rows))
             yield from ((-negated, name) for name in names if unfit is None or not unfit(name))
 
 
 class Shelf:
-    """All nodes of a pool, for requests that ask for the same kinds of resources, and maybe for the same ports."""
+    """All nodes of a pool, for requests that ask for the same kinds of resources and devices, and maybe ports.
 
-    __slots__ = ("_asks", "classes", "ports", "where")
+    `like` is one of these requests where they ask for devices: time apart, all would get the same.
+    """
 
-    def __init__(self, asks: tuple[bool, bool, bool], ports: tuple[str, ...]) -> None:
+    __slots__ = ("_asks", "_like", "classes", "ports", "where")
+
+    def __init__(self, asks: tuple[bool, bool, bool], ports: tuple[str, ...], like: Request | None = None) -> None:
         self._asks = asks
+        self._like = like
         self.ports = frozenset(ports)
         self.classes: dict[NodeClass, ClassShelf] = {}
         self.where: dict[str, tuple[NodeClass, BucketKey]] = {}
@@ -173,11 +188,15 @@ class Shelf:
             self.classes[old[0]].take(old[1], name)
 
     def _key(self, node: NodeView) -> BucketKey:
-        blocked = bool(self.ports) and not self.ports.isdisjoint(node.taken_ports)
+        blocked = PORT_TAKEN if self.ports and not self.ports.isdisjoint(node.taken_ports) else ""
         vcpu, cores, memory = self._asks
         has, used = node.capacity, node.used
-        return (
-            blocked,
-            (has[0] if vcpu else 0, has[1] if cores else 0, has[2] if memory else 0),
-            (used[0] if vcpu else 0, used[1] if cores else 0, used[2] if memory else 0),
-        )
+        capacity = (has[0] if vcpu else 0, has[1] if cores else 0, has[2] if memory else 0)
+        claimed = (used[0] if vcpu else 0, used[1] if cores else 0, used[2] if memory else 0)
+        if self._like is None:
+            return blocked, capacity, claimed, NEUTRAL
+        found = devices_on(self._like, node, binpack=True)
+        if found.filter:
+            return blocked or f"{found.filter}: {found.reason}", capacity, claimed, NEUTRAL
+        in_use, atoms = amounts_on(self._like, node)
+        return blocked, capacity + atoms, claimed + in_use, found.score

@@ -11,6 +11,7 @@ from placement.cascade import Cascade, Seed, best_first, choose, nodes_named, su
 from placement.fleet import FleetView
 from placement.machines import Machine, machine_for
 from placement.node import NodeView
+from placement.plugins import Run
 from placement.policy import PoolPolicy, TierPolicy
 from placement.request import Request
 from placement.scene import Scene, scene_of
@@ -22,7 +23,8 @@ from placement.tally import tally
 
 def place(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed = None, first: int = 0) -> Plan:
     """What `plan` answers, found fast: the first few of ranked, refused only with a no, no rejections, no tiers."""
-    if policy.archived or request.pin is not None or (request.tenant is not None and policy.ranking.by_tenant):
+    by_tenant = request.tenant is not None and policy.ranking.by_tenant
+    if policy.archived or request.pin is not None or by_tenant or _need_every_node(request, policy):
         return plan(request, fleet, policy, seed=seed)
     search = Search(request, fleet, policy, seed)
     cascade = Cascade(request, fleet, policy, seed, search)
@@ -42,12 +44,33 @@ def place(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed 
     return Plan(Unschedulable(reason), nodes, refused=refused, levels=levels)
 
 
+def _need_every_node(request: Request, policy: PoolPolicy) -> bool:
+    """Scorers and pickers can tell any two nodes apart; filters only remove some."""
+    kinds = () if request.want is None else request.want.kinds
+    return any(
+        plugin.scorers or plugin.admit is not None or not plugin.pickers.keys().isdisjoint(kinds)
+        for plugin in policy.plugins
+    )
+
+
 class Unfit:
-    """Whether a node with room is not to be taken: special nodes, excluded ones, and those with a port taken."""
+    """Whether a node with room is not to be taken: special nodes, excluded ones, and those with a port taken.
 
-    __slots__ = ("blocked", "members", "ports", "skip")
+    `filters` are those of plugins.
+    """
 
-    def __init__(self, skip: frozenset[str], ports: frozenset[str], members: Mapping[str, NodeView]) -> None:
+    __slots__ = ("blocked", "filters", "members", "ports", "request", "skip")
+
+    def __init__(
+        self,
+        request: Request,
+        skip: frozenset[str],
+        ports: frozenset[str],
+        members: Mapping[str, NodeView],
+        filters: Run | None,
+    ) -> None:
+        self.request = request
+        self.filters = filters
         self.skip = skip
         self.ports = ports
         self.members = members
@@ -56,10 +79,11 @@ class Unfit:
     def __call__(self, name: str) -> bool:
         if name in self.skip:
             return True
-        if self.ports.isdisjoint(self.members[name].taken_ports):
-            return False
-        self.blocked += 1
-        return True
+        node = self.members[name]
+        if not self.ports.isdisjoint(node.taken_ports):
+            self.blocked += 1
+            return True
+        return self.filters is not None and self.filters.refusal(self.request, node) is not None
 
 
 class Search:
@@ -72,13 +96,19 @@ class Search:
         self.seed = seed
         self.index = fleet.index(request.pool)
         self.shelf = self.index.shelf(request)
-        self.around = scene_of(request, fleet, STRAY)
+        self.around = scene_of(request, fleet, STRAY, policy.plugins)
         self.looked_at: dict[str, TierPolicy] = {}
         self.special = request.forbid.nodes.union(fleet.nodes_of(request.owner))
-        apart = (name for owner in request.separate for name in fleet.nodes_of(owner))
-        self.skip = self.special.union(request.excluded, apart)
+        self.asked: tuple[int, ...] = request.asked
+        if request.want is not None:
+            self.special |= self.index.timed
+            self.asked += request.want.units
+        strangers = (name for owner in request.separate for name in fleet.nodes_of(owner))
+        self.skip = self.special.union(request.excluded, strangers)
         ports = frozenset(request.asked_ports) if not self.shelf.ports else frozenset()
-        self.unfit = Unfit(self.skip, ports, self.index.members) if self.skip or ports else None
+        filters = self.around.plugins
+        apart = self.skip or ports or filters is not None
+        self.unfit = Unfit(request, self.skip, ports, self.index.members, filters) if apart else None
 
     def best(self, tier: TierPolicy, *, compliant: bool) -> Ranked | None:
         self.looked_at[tier.name] = tier
@@ -114,7 +144,7 @@ class Search:
 
     def _top(self, scene: Scene, *, compliant: bool) -> Iterator[Ranked]:
         """The best node of the tier, special ones apart; nothing if none fits."""
-        asked, binpack = self.request.asked, scene.tier.packing == "binpack"
+        asked, binpack = self.asked, scene.tier.packing == "binpack"
         ranks = standings(self.request, scene, self.policy.ranking, self.index)
         best: tuple[Standing, int, str] | None = None
         key: tuple[int, ...] = ()
@@ -125,7 +155,8 @@ class Search:
             if shelf is None or (compliant and standing.violated):
                 continue
             alike = best is not None and standing.fixed is best[0].fixed
-            found = shelf.first(asked, self.unfit, binpack=binpack, at_least=best[1] if best and alike else 0)
+            at_least = best[1] if best and alike else 0
+            found = shelf.first(asked, self.unfit, binpack=binpack, blend=ranks.blend, at_least=at_least)
             if found is None:
                 continue
             if best is not None and alike:
@@ -147,7 +178,8 @@ class Search:
         for standing in classes.classes:
             shelf = self.shelf.classes.get(standing.group)
             if shelf is not None and not (compliant and standing.violated):
-                found = shelf.ranked(request.asked, self.unfit, binpack=tier.packing == "binpack")
+                binpack = tier.packing == "binpack"
+                found = shelf.ranked(self.asked, self.unfit, binpack=binpack, blend=classes.blend)
                 rows.append(_row(tier, classes, standing, found))
         return merge(*rows, key=best_first)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from placement.blend import DYNAMIC, Blend, blend_of
 from placement.filters import asked_label, printed, reserved, schedulable, zone
 from placement.fullness import SCALE
 from placement.index import PoolIndex
@@ -18,7 +19,7 @@ MOST_KEPT = 512
 
 
 class Standing(NamedTuple):
-    """One class: the key of a node in it is `fixed` plus the weights of packing times its packing measure.
+    """One class: the key of a node in it is `fixed` plus what its measure adds.
 
     Classes that differ in nothing else share the very object `fixed`.
     """
@@ -36,9 +37,13 @@ class Standings(NamedTuple):
     packing: tuple[int, ...]
     """The weight of packing in each level."""
     classes: tuple[Standing, ...]
+    blend: Blend | None = None
+    """Set where topology speaks too; a measure is a blend of both then, else it is that of packing."""
 
-    def key(self, standing: Standing, packing: int) -> tuple[int, ...]:
-        return tuple([part + weight * packing for part, weight in zip(standing.fixed, self.packing, strict=True)])
+    def key(self, standing: Standing, measure: int) -> tuple[int, ...]:
+        if self.blend is not None:
+            return tuple([part + more for part, more in zip(standing.fixed, self.blend.parts(measure), strict=True)])
+        return tuple([part + weight * measure for part, weight in zip(standing.fixed, self.packing, strict=True)])
 
 
 def standings(request: Request, scene: Scene, ranking: Ranking, index: PoolIndex) -> Standings:
@@ -56,6 +61,8 @@ def standings(request: Request, scene: Scene, ranking: Ranking, index: PoolIndex
         request.forbid[1:] if request.role == "backup" else None,
         request.same_zone,
         frozenset(zones for _, zones in scene.zones),
+        request.want is not None,
+        request.lease,
     )
     found: Standings | None = index.standings.get(kind)
     if found is None:
@@ -68,6 +75,8 @@ def standings(request: Request, scene: Scene, ranking: Ranking, index: PoolIndex
 
 def _work_out(request: Request, scene: Scene, ranking: Ranking, index: PoolIndex) -> Standings:
     packing = tuple(sum(weight for name, weight in level if name == "packing") for level in ranking.levels)
+    blend = blend_of(ranking) if request.want is not None else None
+    moving = packing if blend is None else tuple(map(sum, blend.weights))
     able: list[Standing] = []
     same: dict[tuple[int, ...], tuple[int, ...]] = {}
     for group in index.classes:
@@ -75,9 +84,9 @@ def _work_out(request: Request, scene: Scene, ranking: Ranking, index: PoolIndex
         if node.tier == scene.tier.name and takes(request, scene, group):
             fixed = _fixed(ranking, request, node, scene)
             fixed = same.setdefault(fixed, fixed)
-            bound = tuple(part + weight * SCALE for part, weight in zip(fixed, packing, strict=True))
+            bound = tuple(part + weight * SCALE for part, weight in zip(fixed, moving, strict=True))
             able.append(Standing(bound, fixed, violations(request, node), group))
-    return Standings(packing, tuple(sorted(able, key=lambda standing: standing.bound, reverse=True)))
+    return Standings(packing, tuple(sorted(able, key=lambda standing: standing.bound, reverse=True)), blend)
 
 
 def takes(request: Request, scene: Scene, group: NodeClass) -> bool:
@@ -98,7 +107,8 @@ def refused_at_once(request: Request, scene: Scene, group: NodeClass) -> str | N
 
 
 def _fixed(ranking: Ranking, request: Request, node: NodeView, scene: Scene) -> tuple[int, ...]:
+    moving = DYNAMIC if request.want is not None else ("packing",)
     return tuple(
-        sum(weight * CRITERIA[name](request, node, scene) for name, weight in level if name != "packing")
+        sum(weight * CRITERIA[name](request, node, scene) for name, weight in level if name not in moving)
         for level in ranking.levels
     )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
+from placement import relaxing
 from placement.amounts import RESOURCES, Amounts, spell
 from placement.answers import Answer, Placed, Unschedulable
 from placement.filters import Rejection, refusal, refusals
@@ -78,7 +79,7 @@ def would_fit(request: Request, fleet: FleetView, policy: PoolPolicy) -> tuple[S
 
 
 def study_of(request: Request, fleet: FleetView, policy: PoolPolicy) -> Study:
-    scenes = {tier.name: scene_of(request, fleet, tier) for tier in policy.tiers}
+    scenes = {tier.name: scene_of(request, fleet, tier, policy.plugins) for tier in policy.tiers}
     nodes = (node for node in fleet.pool(request.pool) if node.tier in scenes)
     return Study(request, fleet, policy, tuple((node, refusals(request, node, scenes[node.tier])) for node in nodes))
 
@@ -133,6 +134,13 @@ def asking_less(study: Study) -> Iterator[Trial]:
         )
 
 
+def asking_for_fewer(study: Study) -> Iterator[Trial]:
+    """The most devices that some node has."""
+    if any({rejection.filter for rejection in against} <= {"fits", "topology"} for _, against in study.nodes):
+        for text, asked in relaxing.fewer(study.request):
+            yield study.trial(text, study.edit(), request=asked)
+
+
 def leaving(study: Study) -> Iterator[Trial]:
     """One other job less on one node, the smallest first."""
     curable = {"fits", "ports", "exclusive", "separate"}
@@ -140,7 +148,8 @@ def leaving(study: Study) -> Iterator[Trial]:
     for node, against in study.nodes:
         if not {rejection.filter for rejection in against} <= curable:
             continue
-        scene = scene_of(study.request, study.fleet, next(t for t in study.policy.tiers if t.name == node.tier))
+        tier = next(t for t in study.policy.tiers if t.name == node.tier)
+        scene = scene_of(study.request, study.fleet, tier, study.policy.plugins)
         for allocation, claim in node.claims.items():
             rest = {key: other for key, other in node.claims.items() if key != allocation}
             if claim.owner not in study.request.allies and not refusal(study.request, node.with_claims(rest), scene):
@@ -175,6 +184,9 @@ def relaxed(study: Study) -> Iterator[Trial]:
             labels = {name: want for name, want in request.labels.items() if name != key}
             asked = key.removeprefix(CAPABILITY_PREFIX) if value == ANY_VALUE else f"{key}={value}"
             yield study.trial(f"it did not ask for {asked}", study.edit(), request=replace(request, labels=labels))
+    if "topology" in against:
+        for text, asked_apart in relaxing.apart(request):
+            yield study.trial(text, study.edit(), request=asked_apart)
     if "pin" in against:
         yield study.trial(f"it was not pinned to {request.pin}", request=replace(request, pin=None))
     if "reserved" in against:
@@ -228,6 +240,7 @@ def _at_least(capacity: Amounts, asked: Amounts) -> Amounts:
 PROPOSALS: tuple[tuple[Callable[[Study], Iterator[Trial]], int], ...] = (
     (uncordoned, 1),
     (asking_less, 1),
+    (asking_for_fewer, 1),
     (leaving, 1),
     (joining, 1),
     (growing, 2),

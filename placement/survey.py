@@ -46,7 +46,7 @@ class Survey:
         self.policy = policy
         self.seed = seed
         self.pool = fleet.pool(request.pool)
-        self.around = scene_of(request, fleet, STRAY)
+        self.around = scene_of(request, fleet, STRAY, policy.plugins)
         self.made: dict[str, TierSurvey] = {}
 
     def best(self, tier: TierPolicy, *, compliant: bool) -> Ranked | None:
@@ -84,6 +84,9 @@ def plan(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed =
     if policy.archived:
         return Plan(Unschedulable(ARCHIVED), len(fleet.pool(request.pool)))
     survey = Survey(request, fleet, policy, seed)
+    barred = None if survey.around.plugins is None else survey.around.plugins.inadmissible(request)
+    if barred is not None:
+        return Plan(Unschedulable(barred, "notAdmitted"), len(survey.pool))
     cascade = Cascade(request, fleet, policy, seed, survey)
     answer = cascade.answer()
     looked_at = [survey.made[tier.name] for tier in policy.tiers if tier.name in survey.made]

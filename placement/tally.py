@@ -16,6 +16,8 @@ from placement.survey import last_word
 
 def tally(cascade: Cascade, shelf: Shelf, around: Scene, apart: frozenset[str]) -> dict[str, int]:
     """Refused nodes by printed reason. `apart` are looked at one by one; no member of a group is placed yet."""
+    asked, ports = cascade.request.asked, cascade.request.asked_ports
+    vcpu, cores, memory = asked
     told: Counter[str] = Counter()
     gone: Counter[tuple[NodeClass, BucketKey | None]] = Counter()
     for name in apart & shelf.where.keys():
@@ -28,9 +30,13 @@ def tally(cascade: Cascade, shelf: Shelf, around: Scene, apart: frozenset[str]) 
             told[reason] += on_shelf.size - gone[group, None]
             continue
         for key, names in on_shelf.buckets.items():
-            short = shortage(Amounts(*key[1]).minus(Amounts(*key[2])), cascade.request.asked)
-            if short is not None:
-                told[printed("fits", short)] += len(names) - gone[group, key]
+            blocked, most, used, _ = key
+            short = (vcpu and used[0] + vcpu > most[0]) or (cores and used[1] + cores > most[1])
+            if short or (memory and used[2] + memory > most[2]):
+                lack = shortage(Amounts(*most[:3]).minus(Amounts(*used[:3])), asked)
+                told[f"fits: {lack}"] += len(names) - (gone[group, key] if gone else 0)
+            elif blocked and not ports:
+                told[blocked] += len(names) - (gone[group, key] if gone else 0)
             else:
                 told.update(_last_word(name, cascade, around) for name in names if name not in apart)
     return ordered(+told)

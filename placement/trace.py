@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from placement.answers import Answer, Placed, Plan, Provision, Unschedulable
@@ -79,8 +79,10 @@ class Summary:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> Summary:
+        """What else stands there is left out."""
         ranked = tuple((entry["node"], entry["levels"]) for entry in plain["ranked"])
-        return cls(**{**plain, "violated": tuple(plain["violated"]), "ranked": ranked})
+        known = {one.name: plain[one.name] for one in fields(cls) if one.name in plain}
+        return cls(**{**known, "violated": tuple(plain["violated"]), "ranked": ranked})
 
 
 def outcome_of(answer: Answer) -> Outcome:
@@ -122,8 +124,8 @@ def summary(done: Plan, ranking: Ranking) -> Summary:
 def trace(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed = None) -> Trace:
     """Plan, and tell of every node of the pool what became of it: the ranked first, then the rest by name."""
     done = plan(request, fleet, policy, seed=seed)
-    scenes = {tier.name: scene_of(request, fleet, tier) for tier in policy.tiers}
-    stray = scene_of(request, fleet, STRAY)
+    scenes = {tier.name: scene_of(request, fleet, tier, policy.plugins) for tier in policy.tiers}
+    stray = scene_of(request, fleet, STRAY, policy.plugins)
     kept = {entry.node: entry for entry in done.ranked}
     refused = {rejection.node: rejection for rejection in done.rejections}
     nodes = []

@@ -1,9 +1,10 @@
-"""Allocations: node capacity and ports claimed for one instance of a job."""
+"""Allocations: capacity, ports and devices of a node claimed for one instance of a job, or for a reservation."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from resources.devices import Booking
 from resources.reference import Ref
 
 
@@ -23,3 +24,11 @@ class Allocation:
     memory_mib: int = 0
     ports: tuple[str, ...] = ()
     exclusive: bool = False
+    devices: tuple[Booking, ...] = ()
+    starts_at: float | None = None
+    """When its bookings begin; unix seconds, None for one without devices."""
+    ends_at: float | None = None
+    """When they end; None: when it is released."""
+    tenant: str | None = None
+    lease: bool = False
+    """Of the node as a whole: what keeps others away does not keep it away."""

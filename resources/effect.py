@@ -73,6 +73,11 @@ class EffectRecord:
         return f"{self.uid}:{self.key}"
 
     @property
+    def whole(self) -> bool:
+        """Whether it still asks for what it was recorded with."""
+        return self.fingerprint == Effect(self.kind, self.key, self.provider, self.request, self.target).fingerprint
+
+    @property
     def words(self) -> str:
         """For people: what, which try, and where."""
         return f"{self.kind} {self.key} on {self.target}" if self.target else f"{self.kind} {self.key}"

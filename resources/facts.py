@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from resources.canonical import Document
+from resources.devices import Device
 
 InstanceState = Literal["prepared", "starting", "running", "ready", "stopping", "exited"]
 
@@ -45,6 +46,7 @@ class Inventory:
     utilization_cap: float = 1.0
     agent_version: str = ""
     labels: dict[str, str] = field(default_factory=dict)
+    devices: tuple[Device, ...] = ()
     machine_id: str = ""
     """What the operating system calls the machine; it stays over boots."""
     nics: tuple[Nic, ...] = ()

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
+from resources.device_asks import DeviceAsk
 from resources.frozen import Bool, Count, Frozen, Int, Number, Text
 from resources.names import MAX_LABEL, label_problem
 from resources.quantities import milli
@@ -88,6 +89,8 @@ Port = Annotated[Text, AfterValidator(_port)]
 Ports = Annotated[tuple[Port, ...], AfterValidator(_distinct)]
 Names = Annotated[tuple[Text, ...], AfterValidator(_distinct)]
 Vcpu = Annotated[Number, Field(gt=0, le=100_000), AfterValidator(_thousandths)]
+GpuPart = Annotated[Number, Field(gt=0, le=1), AfterValidator(_thousandths)]
+"""Of one device."""
 Parameter = PlainText | Bool | Int | Number
 WorkingDir = Annotated[Text, AfterValidator(_inside)]
 OnFailure = Literal["preferSpare", "avoidSpare", "drop"]
@@ -130,8 +133,9 @@ class Requirements(Frozen):
     required_memory_mib: Annotated[Count, Field(alias="requiredMemoryMiB")] = 0
     required_capabilities: Names = ()
     required_host_ports: Ports = ()
-    required_gpu_capacity: Annotated[Number, Field(gt=0, le=1)] | None = None
+    required_gpu_capacity: GpuPart | None = None
     required_gpu_model: Text | None = None
+    devices: Annotated[tuple[DeviceAsk, ...], Field(max_length=6)] = ()
     on_runtime_failure: OnFailure
     essential: Bool = True
     max_restarts_per_hour: Annotated[Int, Field(ge=0, le=1_000_000)] | None = None
@@ -145,8 +149,9 @@ class PartialRequirements(Frozen):
     required_memory_mib: Annotated[Count | None, Field(alias="requiredMemoryMiB")] = None
     required_capabilities: Names | None = None
     required_host_ports: Ports | None = None
-    required_gpu_capacity: Annotated[Number, Field(gt=0, le=1)] | None = None
+    required_gpu_capacity: GpuPart | None = None
     required_gpu_model: Text | None = None
+    devices: Annotated[tuple[DeviceAsk, ...], Field(max_length=6)] | None = None
     on_runtime_failure: OnFailure | None = None
     essential: Bool | None = None
     max_restarts_per_hour: Annotated[Int, Field(ge=0, le=1_000_000)] | None = None

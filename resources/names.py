@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import NamedTuple
 
 LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 KIND = re.compile(r"[a-z][a-z0-9-]{0,62}", re.ASCII)
 MAX_LABEL = 63
+SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
+MAX_SUBDOMAIN = 253
+MAX_KEY = 512
 ROLES = ("primary", "backup")
 
 
@@ -34,12 +38,34 @@ def label_problem(name: str) -> str | None:
     return None if LABEL.fullmatch(name) else f"must match {LABEL.pattern}"
 
 
+def capability_problem(name: str) -> str | None:
+    """Why a text names no capability: labels joined by dots, or None."""
+    if len(name) > MAX_LABEL:
+        return f"at most {MAX_LABEL} characters"
+    parts = name.split(".")
+    return next((problem for problem in map(label_problem, parts) if problem), None)
+
+
 def job_key(name: str) -> JobKey | None:
     """The key behind `B/R/J` or `B.R.J`; None when it is neither."""
     parts = name.split("/") if "/" in name else name.split(".")
     if len(parts) == 3 and parts[1] in ROLES and not any(label_problem(p) for p in parts):
         return JobKey(*parts)
     return None
+
+
+def key_problem(key: str) -> str | None:
+    """Why a text is no key of a resource whose kind a file defines, or None."""
+    if not 0 < len(key) <= MAX_KEY:
+        return f"expected 1 to {MAX_KEY} characters"
+    return "control characters are not allowed" if any(ord(c) < 32 or 127 <= ord(c) < 160 for c in key) else None
+
+
+def wire_of(key: str) -> str:
+    """The name that stands for a key in a path: itself, or `x-` with the start of its digest."""
+    if len(key) <= MAX_SUBDOMAIN and SUBDOMAIN.fullmatch(key):
+        return key
+    return f"x-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
 
 
 def people(job: str) -> str:

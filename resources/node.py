@@ -48,6 +48,16 @@ class Amount(Frozen):
     free: float = 0
 
 
+class Gpu(Frozen):
+    """One GPU; `reserved` is the part of it that is claimed now."""
+
+    index: int
+    id: str
+    model: str | None = None
+    healthy: bool = True
+    reserved: float = 0
+
+
 class NoSchedule(Frozen):
     reason: str
     by: str = ""
@@ -101,6 +111,9 @@ class NodeStatus(Status):
     machine_id: str | None = None
     nics: tuple[NicStatus, ...] = ()
     capacity: dict[str, Amount] = Field(default_factory=dict)
+    gpus: tuple[Gpu, ...] = ()
+    devices_well_since: dict[str, Instant] = Field(default_factory=dict)
+    """Devices that report themselves well again and do not count as well yet."""
     ports: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
     capabilities: tuple[str, ...] = ()

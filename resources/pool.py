@@ -130,6 +130,8 @@ class Health(Frozen):
     rejection_escalation_count: Annotated[Int, Field(ge=1)] = 3
     rejection_backoff_ms: Annotated[Int, Field(gt=0)] = 5000
     unhealthy_cooldown_ms: Annotated[Int, Field(gt=0)] = 600_000
+    device_stable_ms: Count = 60_000
+    """How long a device that was sick must report itself well before it counts again."""
 
 
 class Limits(Frozen):

@@ -13,6 +13,9 @@ from resources.conditions import Condition
 from resources.frozen import Frozen
 from resources.reference import Ref
 
+KEY_ANNOTATION = "rmctl/key"
+"""It holds a key which is no name."""
+
 
 class Spec(Frozen):
     """What callers ask."""
@@ -68,6 +71,11 @@ class Resource(Generic[S, T]):
     @property
     def name(self) -> str:
         return self.ref.name
+
+    @property
+    def key(self) -> str:
+        """What people call it, where its name only stands for that."""
+        return self.annotations.get(KEY_ANNOTATION, self.ref.name)
 
     @property
     def project(self) -> str:

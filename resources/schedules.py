@@ -32,3 +32,8 @@ def _known(name: str) -> str:
 
 Cron = Annotated[Text, AfterValidator(_comes_round)]
 TimeZone = Annotated[Text, AfterValidator(_known)]
+
+
+def next_time(cron: str, zone: str, after: float) -> float:
+    """The first instant behind `after`, in unix seconds, as the clocks of the zone have it."""
+    return float(next(CronSim(cron, datetime.fromtimestamp(after, ZoneInfo(zone)))).timestamp())

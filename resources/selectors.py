@@ -1,22 +1,32 @@
-"""Label and field selectors: `env=prod,tier!=web,zone in (a,b),!spare` against the labels of a resource."""
+"""Selectors of labels, fields and devices: expressions on keys, all of which must hold."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from decimal import Decimal
+from typing import Any, Literal
 
-Operator = Literal["=", "!=", "in", "notin", "exists", "!", ">", "<"]
+from resources.canonical import Document
+
+Operator = Literal["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Gte", "Lt", "Lte"]
+Scalar = str | int | float | bool
+OPERATORS: tuple[Operator, ...] = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Gte", "Lt", "Lte")
+SIGNS: dict[str, Operator] = {">=": "Gte", "<=": "Lte", ">": "Gt", "<": "Lt"}
 MAX_EXPRESSIONS = 32
 MAX_VALUES = 64
+MAX_KEY = 317
 KEY = re.compile(
     r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?", re.ASCII
 )
 VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?", re.ASCII)
-WORD = re.compile(r"[^\s,()=!<>]+")
-NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
-ANOTHER = re.compile(r",\s*-?[0-9]+\s*(,|$)", re.ASCII)
+ATTRIBUTE = re.compile(r"[A-Za-z][A-Za-z0-9._/-]*", re.ASCII)
+"""The key of a device's attribute."""
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?", re.ASCII)
+PLAIN_VALUE = re.compile(r"[^\s,()=!<>\"]+")
+"""What a shorthand spells without quotes."""
 
 
 class SelectorError(ValueError):
@@ -29,25 +39,46 @@ class SelectorError(ValueError):
 
 @dataclass(frozen=True)
 class Expression:
-    """One condition on one key. A missing key satisfies `!=`, `notin` and `!`."""
+    """One condition on one key. A missing key satisfies NotIn and DoesNotExist, and nothing else.
+
+    Values of In and NotIn are texts, that of a comparison is a number.
+    """
 
     key: str
     operator: Operator
-    values: tuple[str, ...] = ()
+    values: tuple[str | int | float, ...] = ()
+
+    @property
+    def exact(self) -> bool:
+        """Whether one value is asked for, and no other."""
+        return self.operator == "In" and len(self.values) == 1
+
+    def holds(self, value: Scalar | None) -> bool:
+        """None is a key that is missing, or null."""
+        match self.operator:
+            case "Exists":
+                return value is not None
+            case "DoesNotExist":
+                return value is None
+            case "In":
+                return value is not None and spelling(value) in self.values
+            case "NotIn":
+                return value is None or spelling(value) not in self.values
+        found = number(value)
+        if found is None:
+            return False
+        bound = Decimal(str(self.values[0]))
+        match self.operator:
+            case "Gt":
+                return found > bound
+            case "Gte":
+                return found >= bound
+            case "Lt":
+                return found < bound
+        return found <= bound
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        value = labels.get(self.key)
-        match self.operator:
-            case "exists":
-                return value is not None
-            case "!":
-                return value is None
-            case "=" | "in":
-                return value is not None and value in self.values
-            case "!=" | "notin":
-                return value is None or value not in self.values
-            case ">" | "<":
-                return value is not None and _compared(value, self.operator, int(self.values[0]))
+        return self.holds(labels.get(self.key))
 
 
 @dataclass(frozen=True)
@@ -62,145 +93,115 @@ class Selector:
     def __bool__(self) -> bool:
         return bool(self.expressions)
 
-
-def parse(text: str) -> Selector:
-    """The selector behind a text; blank text selects everything. Raises SelectorError."""
-    if not text.strip():
-        return Selector()
-    reader = _Reader(text)
-    expressions = [_expression(reader)]
-    while not reader.at_end():
-        reader.expect(",")
-        expressions.append(_expression(reader))
-    if len(expressions) > MAX_EXPRESSIONS:
-        raise SelectorError(1, f"at most {MAX_EXPRESSIONS} expressions")
-    return Selector(tuple(expressions))
+    def to_document(self) -> Document:
+        """As a manifest writes it: {matchExpressions: [{key, op, values}]}."""
+        return {"matchExpressions": [_plain(expression) for expression in self.expressions]}
 
 
-def parse_fields(text: str, allowed: tuple[str, ...]) -> Selector:
-    """A field selector: `PATH=VALUE`, `==` and `!=`, joined by commas, over the allowed paths. Raises SelectorError."""
-    expressions = []
-    column = 1
-    for part in text.split(",") if text.strip() else ():
-        match = re.fullmatch(r"\s*([^=!\s]+)\s*(!=|==?)\s*(\S*)\s*", part)
-        if match is None:
-            raise SelectorError(column, "expected FIELD=VALUE or FIELD!=VALUE")
-        if match[1] not in allowed:
-            raise SelectorError(column, f'field "{match[1]}" cannot be selected by; use {", ".join(allowed)}')
-        expressions.append(Expression(match[1], "!=" if match[2] == "!=" else "=", (match[3],)))
-        column += len(part) + 1
-    return Selector(tuple(expressions))
+ANYTHING = Selector()
 
 
-class _Reader:
-    """A position in the text, blanks skipped before every token."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-
-    def skip(self) -> None:
-        while self.at < len(self.text) and self.text[self.at].isspace():
-            self.at += 1
-
-    @property
-    def column(self) -> int:
-        return self.at + 1
-
-    def at_end(self) -> bool:
-        self.skip()
-        return self.at >= len(self.text)
-
-    def take(self, token: str) -> bool:
-        self.skip()
-        if not self.text.startswith(token, self.at):
-            return False
-        self.at += len(token)
-        return True
-
-    def expect(self, token: str) -> None:
-        if not self.take(token):
-            raise SelectorError(self.column, f"expected {token!r}")
-
-    def word(self) -> str:
-        self.skip()
-        match = WORD.match(self.text, self.at)
-        if match is None:
-            return ""
-        self.at = match.end()
-        return match[0]
+def spelling(value: Scalar) -> str:
+    """A value as In and NotIn compare it: text as it is, everything else as JSON, a whole float without its point."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return json.dumps(value)
 
 
-def _expression(reader: _Reader) -> Expression:
-    if reader.take("!"):
-        return Expression(_key(reader), "!")
-    key = _key(reader)
-    if reader.take("!="):
-        return Expression(key, "!=", (_value(reader),))
-    if reader.take("==") or reader.take("="):
-        return Expression(key, "=", (_value(reader),))
-    if reader.take(">"):
-        return Expression(key, ">", (_number(reader, ">"),))
-    if reader.take("<"):
-        return Expression(key, "<", (_number(reader, "<"),))
-    if reader.at_end() or reader.text[reader.at] == ",":
-        return Expression(key, "exists")
-    start = reader.column
-    word = reader.word()
-    if word == "in":
-        return Expression(key, "in", _values(reader))
-    if word == "notin":
-        return Expression(key, "notin", _values(reader))
-    raise SelectorError(start, "expected =, ==, !=, >, <, in, notin, a comma or the end")
+def number(value: object) -> Decimal | None:
+    """A finite number, or a text that is one in decimal; None for everything else, truth values too."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    text = value if isinstance(value, str) else repr(value)
+    return Decimal(text) if NUMBER.fullmatch(text) else None
 
 
-def _key(reader: _Reader) -> str:
-    reader.skip()
-    start = reader.column
-    word = reader.word()
-    if not word:
-        raise SelectorError(start, "expected a key")
-    if not KEY.fullmatch(word):
-        raise SelectorError(start, f'"{word}" is not a label key')
-    return word
+def from_document(document: object) -> Selector:
+    """The selector of a manifest. Raises ValueError naming the field below it."""
+    if not isinstance(document, Mapping) or set(document) != {"matchExpressions"}:
+        raise ValueError("expected {matchExpressions: [{key, op, values}]} or its shorthand")
+    listed = document["matchExpressions"]
+    if not isinstance(listed, list | tuple):
+        raise ValueError("matchExpressions: expected a list")
+    if len(listed) > MAX_EXPRESSIONS:
+        raise ValueError(f"matchExpressions: at most {MAX_EXPRESSIONS} expressions")
+    return Selector(tuple(_expression(one, f"matchExpressions[{at}]") for at, one in enumerate(listed)))
 
 
-def _value(reader: _Reader) -> str:
-    reader.skip()
-    start = reader.column
-    word = reader.word()
-    if not VALUE.fullmatch(word):
-        raise SelectorError(start, f'"{word}" is not a label value')
-    return word
+def checked(key: str, operator: Operator, values: Iterable[Any]) -> Expression:
+    """An expression over a device's attributes. Raises ValueError saying what is allowed."""
+    given = tuple(values)
+    if not ATTRIBUTE.fullmatch(key) or len(key) > MAX_KEY:
+        raise ValueError(f'"{key}" is no key: a letter, then letters, digits and . _ / -')
+    if len(given) > MAX_VALUES:
+        raise ValueError(f"at most {MAX_VALUES} values")
+    if any(not isinstance(value, str | int | float | bool) for value in given):
+        raise ValueError("values are texts, numbers, true and false")
+    match operator:
+        case "Exists" | "DoesNotExist":
+            if given:
+                raise ValueError(f"{operator} takes no values")
+            return Expression(key, operator)
+        case "In" | "NotIn":
+            if not given:
+                raise ValueError("expected at least one value")
+            return Expression(key, operator, tuple(map(spelling, given)))
+    if len(given) != 1 or number(given[0]) is None:
+        raise ValueError(f"{operator} takes exactly one number")
+    return Expression(key, operator, (_as_number(given[0]),))
 
 
-def _number(reader: _Reader, sign: str) -> str:
-    """What follows a comparison: one whole number, and then nothing but the next expression."""
-    reader.skip()
-    start = reader.column
-    word = reader.word()
-    rest = reader.text[reader.at :].lstrip()
-    if not NUMBER.fullmatch(word) or ANOTHER.match(rest):
-        raise SelectorError(start, f"{sign} takes exactly one number")
-    return word
+def formatted(selector: Selector) -> str:
+    """The shorthand that reads back as the same selector."""
+    return ", ".join(map(_shorthand, selector.expressions))
 
 
-def _compared(value: str, sign: str, bound: int) -> bool:
-    """A label that is no number is neither above nor below."""
-    if not NUMBER.fullmatch(value):
-        return False
-    return int(value) > bound if sign == ">" else int(value) < bound
+def _expression(document: object, where: str) -> Expression:
+    if not isinstance(document, Mapping) or not {"key", "op"} <= set(document) <= {"key", "op", "values"}:
+        raise ValueError(f"{where}: expected key, op and values")
+    key, operator, values = document["key"], document["op"], document.get("values", ())
+    if not isinstance(key, str):
+        raise ValueError(f"{where}.key: expected text")
+    if operator not in OPERATORS:
+        raise ValueError(f'{where}.op: "{operator}" is not one of {", ".join(OPERATORS)}')
+    if not isinstance(values, list | tuple):
+        raise ValueError(f"{where}.values: expected a list")
+    try:
+        return checked(key, operator, values)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
 
 
-def _values(reader: _Reader) -> tuple[str, ...]:
-    reader.expect("(")
-    start = reader.column
-    values = [_value(reader)]
-    while reader.take(","):
-        values.append(_value(reader))
-    reader.expect(")")
-    if values == [""]:
-        raise SelectorError(start, "expected at least one value")
-    if len(values) > MAX_VALUES:
-        raise SelectorError(start, f"at most {MAX_VALUES} values")
-    return tuple(values)
+def _as_number(value: Any) -> int | float:
+    exact = Decimal(str(value))
+    return int(exact) if exact == exact.to_integral_value() and abs(exact) < 10**18 else float(exact)
+
+
+def _plain(expression: Expression) -> Document:
+    plain: Document = {"key": expression.key, "op": expression.operator}
+    return plain | {"values": list(expression.values)} if expression.values else plain
+
+
+def _shorthand(expression: Expression) -> str:
+    key, values = expression.key, [_quoted(value) for value in expression.values]
+    match expression.operator:
+        case "Exists":
+            return key
+        case "DoesNotExist":
+            return f"!{key}"
+        case "In" | "NotIn" if len(values) == 1:
+            return f"{key} {'=' if expression.operator == 'In' else '!='} {values[0]}"
+        case "In" | "NotIn":
+            return f"{key} {expression.operator.lower()} ({', '.join(values)})"
+    sign = next(sign for sign, operator in SIGNS.items() if operator == expression.operator)
+    return f"{key} {sign} {values[0]}"
+
+
+def _quoted(value: str | float) -> str:
+    if not isinstance(value, str):
+        return spelling(value)
+    if PLAIN_VALUE.fullmatch(value):
+        return value
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -6,7 +6,7 @@ from typing import Any
 
 from resources.canonical import Document, canonical
 from resources.instants import rfc3339
-from resources.resource import Resource, Status
+from resources.resource import KEY_ANNOTATION, Resource, Status
 
 API_VERSION = "rmctl/v1"
 
@@ -41,8 +41,11 @@ def _metadata(resource: Resource[Any, Any]) -> Document:
         metadata["namespace"] = resource.project
     if resource.labels:
         metadata["labels"] = dict(resource.labels)
-    if resource.annotations:
-        metadata["annotations"] = dict(resource.annotations)
+    annotations = dict(resource.annotations)
+    if KEY_ANNOTATION in annotations:
+        metadata["key"] = annotations.pop(KEY_ANNOTATION)
+    if annotations:
+        metadata["annotations"] = annotations
     if resource.finalizers:
         metadata["finalizers"] = list(resource.finalizers)
     if resource.deletion_timestamp is not None:

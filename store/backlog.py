@@ -23,6 +23,12 @@ def oldest_due(tx: Tx) -> float | None:
     return found
 
 
+def busy(tx: Tx, kind: str) -> frozenset[Ref]:
+    """Keys of a kind that somebody works on now."""
+    held = select(table).where(table.c.kind == kind, table.c.token_hash.is_not(None), table.c.expires_at > tx.now)
+    return frozenset(Ref(row.kind, row.name, row.project) for row in tx.execute(held))
+
+
 def rebuild(tx: Tx) -> tuple[int, int]:
     """Every resource due now, keys of none dropped: (keys woken, keys dropped). What is claimed stays claimed."""
     kept = select(resources.c.uid).where(

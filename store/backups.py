@@ -25,6 +25,7 @@ from store.tx import Tx
 
 NAME = "backup"
 FOLDER = "backups"
+GET_WHOLE = "start a server on that folder, then use rmctl backup"
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,9 @@ def verify(path: Path, schema: Schema | None = None) -> Verified:
     """
     if not path.is_file():
         raise Refused(f"{path}: no such file")
+    log_file = path.with_name(f"{path.name}-wal")
+    if log_file.exists() and log_file.stat().st_size:
+        raise Refused(f"{path}: what was written last is in {log_file.name} beside it: {GET_WHOLE}")
     engine = create_engine(
         "sqlite://",
         creator=lambda: sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True),

@@ -7,7 +7,8 @@ from typing import Any
 from sqlalchemy import or_, update
 
 from resources.effect import EffectRecord
-from store.effects import OPEN, bounded, find, open_of
+from store.effect_rows import bounded
+from store.effects import OPEN, find, open_of
 from store.notes import EffectDue
 from store.tables import effects as table
 from store.tx import Tx

@@ -12,7 +12,7 @@ from sqlalchemy.dialects.sqlite import insert
 from resources.canonical import Document
 from resources.facts import Instance
 from resources.names import shown
-from store import ledger, nodes, resources
+from store import bookings, ledger, nodes, resources
 from store.effects import OPEN
 from store.tables import effects, node_scalars, pool_rollup, port_claims
 from store.tables import resources as resources_table
@@ -55,6 +55,7 @@ def repair(tx: Tx) -> int:
         for port in allocation.ports:
             row = {"node": allocation.node, "port": port, "allocation": allocation.id}
             tx.write(insert(port_claims).values(**row).on_conflict_do_nothing())
+    bookings.rebook(tx, known.values())
     tx.write(delete(pool_rollup))
     for (pool, resource), (capacity, allocated) in sorted(_rolled(tx).items()):
         values = {"pool": pool, "resource": resource, "capacity": capacity, "allocated": allocated}
@@ -90,6 +91,17 @@ def _sums(tx: Tx) -> Iterator[Finding]:
     for row in tx.execute(select(port_claims)).all():
         if row.allocation not in known:
             yield Finding("ledger", row.node, f"port {row.port} is claimed by {row.allocation}, which is gone")
+    yield from _bookings(tx)
+
+
+def _bookings(tx: Tx) -> Iterator[Finding]:
+    """Rows of devices that no allocation stands behind, and devices of an allocation without a row."""
+    booked = set(bookings.all_bookings(tx))
+    true = {(a.node, one.device, a.id, one.units) for a in ledger.list_allocations(tx) for one in a.devices}
+    for node, device, allocation, units in sorted(booked - true):
+        yield Finding("ledger", node, f"{device}: {units} thousandths booked by {allocation}, which holds no such part")
+    for node, device, allocation, units in sorted(true - booked):
+        yield Finding("ledger", node, f"{device}: {units} thousandths of {allocation} are not booked")
 
 
 def _rolled(tx: Tx) -> dict[tuple[str, str], tuple[int, int]]:

@@ -37,7 +37,7 @@ def written(tx: Tx, resource: Resource[Any, Any]) -> None:
 
 
 def removed(tx: Tx, resource: Resource[Any, Any]) -> None:
-    """What was known of a node or of a job's instances goes with it."""
+    """What was known of a node or of a job's instances goes with it, and what a reservation holds."""
     match resource.ref.kind:
         case "node":
             ledger.drop_node(tx, resource.name, resource.spec.pool)
@@ -45,6 +45,9 @@ def removed(tx: Tx, resource: Resource[Any, Any]) -> None:
             credentials.revoke_node(tx, resource.name)
         case "job":
             nodes.drop_instances(tx, resource.uid)
+        case "reservation":
+            for allocation in ledger.list_allocations(tx, uid=resource.uid):
+                ledger.release(tx, allocation.id)
         case "template":
             _wake_readers(tx, resource)
 

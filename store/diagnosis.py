@@ -14,8 +14,9 @@ from resources.instants import rfc3339
 from store import backlog, backups, holds, secret_index
 from store.engine import WAL_LIMIT, file_system, library_warning, network_file_system
 from store.node_tables import schema as metadata
+from store.rows import rotten
 from store.store import Store
-from store.tables import effects
+from store.tables import effects, resources
 from store.tx import Tx
 
 DATABASE = "state.db"
@@ -27,6 +28,7 @@ def content(tx: Tx) -> Document:
     hold, backup = holds.find(tx), backups.last(tx)
     oldest = backlog.oldest_due(tx)
     return {
+        "rotten": rotten(row._mapping for row in tx.execute(select(resources))),
         "rows": {table.name: _counted(tx, table) for table in metadata.sorted_tables},
         "effectsIndeterminate": int(tx.execute(indeterminate).scalar_one()),
         "queueDepth": backlog.depth(tx),

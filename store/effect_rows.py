@@ -9,6 +9,8 @@ from resources.effect import EffectRecord
 from resources.reference import Ref
 from store import parsed
 
+MAX_ERROR = 8192
+
 
 def row_of(made: EffectRecord) -> dict[str, Any]:
     return {
@@ -54,3 +56,8 @@ def record_of(row: Any) -> EffectRecord:
         available_at=row.available_at,
         cancelled=bool(row.cancelled),
     )
+
+
+def bounded(text: str) -> str:
+    """At most 8,192 characters, then one ellipsis."""
+    return text if len(text) <= MAX_ERROR else text[:MAX_ERROR] + "…"

@@ -27,7 +27,7 @@ from resources.effect import (
 from resources.event import Event
 from resources.resource import Resource
 from store import events
-from store.effect_rows import record_of, row_of
+from store.effect_rows import bounded, record_of, row_of
 from store.errors import ClaimLost, EffectMismatch
 from store.notes import Answered, EffectDue
 from store.queue import hashed
@@ -36,11 +36,11 @@ from store.tables import effects as table
 from store.tx import Tx
 
 LEASE_SECONDS = 120.0
-MAX_ERROR = 8192
 OPEN = or_(table.c.state == "pending", table.c.state == "indeterminate")
 UNWANTED = "no longer wanted"
 UNSURE_SECONDS = 5.0
 """How long an indeterminate effect waits before it is observed again."""
+UNREADABLE_SECONDS = 60.0
 
 _insert = prepared(insert(table).on_conflict_do_nothing())
 _one = prepared(select(table).where(table.c.uid == bindparam("u"), table.c.key == bindparam("k")))
@@ -92,7 +92,7 @@ _mine = prepared(
     )
     .returning(table)
 )
-_unwant = prepared(
+_change = prepared(
     update(table).where(
         table.c.uid == bindparam("b_uid"),
         table.c.key == bindparam("b_key"),
@@ -188,9 +188,14 @@ def list_all(tx: Tx, limit: int = 1000) -> tuple[EffectRecord, ...]:
 def claim(
     tx: Tx, provider: str, *, limit: int, token: Callable[[], str], lease: float = LEASE_SECONDS
 ) -> tuple[EffectClaim, ...]:
-    """Take due effects of a provider, oldest first; each claim is one more attempt."""
+    """Take due effects of a provider, oldest first; each is one more attempt. A row that cannot be read waits apart."""
     claims, rows = [], []
     for row in tx.execute(_due, {"p": provider, "now": tx.now, "limit": limit}).all():
+        try:
+            found = record_of(row)
+        except ValueError:
+            tx.write(_change, {"b_uid": row.uid, "b_key": row.key, "available_at": tx.now + UNREADABLE_SECONDS})
+            continue
         raw = token()
         rows.append(
             {
@@ -204,7 +209,7 @@ def claim(
                 "started_at": tx.now,
             }
         )
-        taken = with_(record_of(row), attempts=row.attempts + 1, started_at=tx.now)
+        taken = with_(found, attempts=row.attempts + 1, started_at=tx.now)
         claims.append(EffectClaim(taken, raw, row.lease_generation + 1))
     if rows:
         tx.write(_claim, rows)
@@ -248,7 +253,7 @@ def unwant(tx: Tx, uid: str, key: str) -> None:
         values: dict[str, Any] = {"cancelled": 1, "available_at": tx.now}
     else:
         values = {"cancelled": 1, "state": "rejected", "code": "cancelled", "error": UNWANTED, "completed_at": tx.now}
-    tx.write(_unwant, {"b_uid": uid, "b_key": key, **values})
+    tx.write(_change, {"b_uid": uid, "b_key": key, **values})
     tx.note(EffectDue(found.provider, tx.now))
 
 
@@ -272,11 +277,6 @@ def next_due(tx: Tx, provider: str) -> float | None:
     """When the next unclaimed effect of a provider is due. A lease that runs out is found by looking again."""
     at: float | None = tx.execute(_next, {"p": provider}).scalar_one_or_none()
     return at
-
-
-def bounded(text: str) -> str:
-    """At most 8,192 characters, then one ellipsis."""
-    return text if len(text) <= MAX_ERROR else text[:MAX_ERROR] + "…"
 
 
 def _finish(tx: Tx, claim: EffectClaim, values: dict[str, Any]) -> EffectRecord:

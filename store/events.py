@@ -164,6 +164,11 @@ def list_for(
     return tuple(map(_read, tx.execute(statement)))
 
 
+def by_id(tx: Tx, number: int) -> EventRecord | None:
+    row = tx.execute(select(table).where(table.c.id == number)).first()
+    return None if row is None else _read(row)
+
+
 def _trim(tx: Tx, uid: str, event: Event) -> None:
     if event.type == AUDIT:
         rows = tx.execute(_surplus_audit, {"u": uid, "keep": KEEP_AUDIT})

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from typing import Any
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
+
+from store.errors import Failed, Full
 
 
 class Held:
@@ -54,3 +57,13 @@ class Held:
     def _forget(self) -> None:
         if self.connection.in_transaction():
             self.connection.rollback()
+
+
+def named(error: BaseException) -> BaseException:
+    """What SQLite could not do under the store's own names, a full disk apart."""
+    cause = getattr(error, "orig", error)
+    if not isinstance(cause, sqlite3.OperationalError):
+        return error
+    found = Full() if "full" in str(cause) else Failed(str(cause))
+    found.__cause__ = error
+    return found

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import Integer, Row, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from resources.allocation import Allocation
 from resources.canonical import canonical
+from resources.devices import Booking
 from resources.reference import Ref
+from store import bookings, node_labels
 from store.errors import Short
 from store.notes import BlocksChanged, Released, Reserved, RoomSet
 from store.statements import prepared
@@ -66,6 +69,16 @@ _add_rollup = prepared(
     )
 )
 _blocks = prepared(select(node_blocks).where(node_blocks.c.node == bindparam("n")).order_by(node_blocks.c.since))
+_barred = prepared(
+    select(node_blocks.c.reason)
+    .where(
+        node_blocks.c.node == bindparam("n"),
+        node_blocks.c.reason != bindparam("own"),
+        or_(bindparam("lease", type_=Integer) == 0, node_blocks.c.reason.startswith("dedicated=")),
+    )
+    .limit(1)
+)
+"""A reason that the claim does not tolerate; the placer's own rule is the filter `schedulable`."""
 _block = prepared(upsert(node_blocks).on_conflict_do_nothing())
 _unblock = prepared(
     delete(node_blocks).where(
@@ -85,19 +98,23 @@ def scalars(allocation: Allocation) -> tuple[tuple[str, int], ...]:
     )
 
 
-def reserve(tx: Tx, allocation: Allocation) -> None:
+def reserve(tx: Tx, allocation: Allocation, labels: Mapping[str, str] | None = None) -> None:
     """Claim room; the same allocation again writes nothing. Raises Short naming what the node lacks.
 
-    Order of statements: node, scalars, ports, allocation row, rollup.
+    Order of statements: node, devices, bookings, scalars, ports, allocation row, rollup.
     """
     found = find(tx, allocation.id)
     if found is not None:
         if found != allocation:
             raise Short(allocation.node, f"{allocation.id} is held on {found.node}")
         return
-    reasons = blocks(tx, allocation.node)
-    if reasons:
+    barring = {"n": allocation.node, "own": f"dedicated={allocation.tenant or ''}", "lease": int(allocation.lease)}
+    if tx.execute(_barred, barring).first() is not None:
         raise Short(allocation.node, f"{allocation.node} is no longer schedulable")
+    gone = node_labels.missing(tx, allocation.node, labels or {})
+    if gone is not None:
+        raise Short(allocation.node, f"{allocation.node} no longer has label {gone}")
+    bookings.book(tx, allocation)
     for resource, amount in scalars(allocation):
         values = {"n": allocation.node, "r": resource, "a": amount}
         if amount and tx.write(_take, values).rowcount == 0:
@@ -115,6 +132,7 @@ def release(tx: Tx, allocation_id: str) -> Allocation | None:
     found = find(tx, allocation_id)
     if found is None:
         return None
+    bookings.free(tx, found)
     for resource, amount in scalars(found):
         if amount:
             tx.write(_give, {"n": found.node, "r": resource, "a": amount})
@@ -162,6 +180,7 @@ def drop_node(tx: Tx, node: str, pool: str) -> None:
     gone = {row.resource: (-row.capacity, -row.allocated) for row in tx.execute(_scalars, {"n": node})}
     tx.write(delete(node_scalars).where(node_scalars.c.node == node))
     tx.write(delete(node_blocks).where(node_blocks.c.node == node))
+    bookings.set_devices(tx, node, ())
     _roll(tx, pool, gone)
 
 
@@ -227,6 +246,12 @@ def _row(a: Allocation) -> dict[str, Any]:
         "memory_mib": a.memory_mib,
         "ports": canonical(list(a.ports)),
         "exclusive": int(a.exclusive),
+        "kind": a.owner.kind,
+        "devices": canonical([list(booking) for booking in a.devices]),
+        "starts_at": a.starts_at,
+        "ends_at": a.ends_at,
+        "tenant": a.tenant,
+        "lease": int(a.lease),
     }
 
 
@@ -234,7 +259,7 @@ def _read(row: Row[Any]) -> Allocation:
     return Allocation(
         id=row.id,
         uid=row.uid,
-        owner=Ref("job", row.owner_name, row.owner_project),
+        owner=Ref(row.kind, row.owner_name, row.owner_project),
         instance=row.instance,
         pool=row.pool,
         node=row.node,
@@ -243,6 +268,11 @@ def _read(row: Row[Any]) -> Allocation:
         memory_mib=row.memory_mib,
         ports=tuple(json.loads(row.ports)),
         exclusive=bool(row.exclusive),
+        devices=tuple(Booking(*booking) for booking in json.loads(row.devices)) if row.devices != "[]" else (),
+        starts_at=row.starts_at,
+        ends_at=row.ends_at,
+        tenant=row.tenant,
+        lease=bool(row.lease),
     )
 
 

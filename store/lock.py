@@ -15,11 +15,12 @@ from store.errors import Refused
 @dataclass
 class FolderLock:
     """Held until `release`, or until the process ends. The file stays; its content names the last holder, and the store
-    that the folder is for.
+    that the folder is for. The folder itself is locked too: who removes the file does not let a second server in.
     """
 
     path: Path
     descriptor: int
+    folder: int
     store: str
 
     def name_store(self, store: str) -> None:
@@ -29,19 +30,23 @@ class FolderLock:
 
     def release(self) -> None:
         os.close(self.descriptor)
+        os.close(self.folder)
 
 
 def lock_folder(folder: Path) -> FolderLock:
     """Take the lock. Raises Refused naming the process that holds it."""
     path = folder / "lock"
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    whole = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for one in (descriptor, whole):
+            fcntl.flock(one, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         held = _read(descriptor).get("pid", "unknown")
         os.close(descriptor)
+        os.close(whole)
         raise Refused(f"another server (pid {held}) owns {folder}") from None
-    lock = FolderLock(path, descriptor, str(_read(descriptor).get("store", "")))
+    lock = FolderLock(path, descriptor, whole, str(_read(descriptor).get("store", "")))
     lock.name_store(lock.store)
     return lock
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Double, Index, Integer, LargeBinary, Table, Text
 
+from store.run_tables import workflow_runs
 from store.tables import metadata
 
 node_facts = Table(
@@ -52,5 +53,5 @@ log_tails = Table(
     Column("at", Double, nullable=False),
 )
 
-schema = metadata
-"""All tables: those of `store.tables` and these."""
+schema = workflow_runs.metadata
+"""All tables: those of `store.tables`, of `store.run_tables`, and these."""

@@ -10,6 +10,7 @@ from sqlalchemy import Row, bindparam, delete, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from resources.canonical import canonical
+from resources.devices import Device
 from resources.facts import Driver, Instance, Inventory, LogTail, Nic, NodeFacts
 from store.node_tables import instances, log_tails, node_facts
 from store.notes import NodeReported
@@ -91,6 +92,7 @@ def put_facts(tx: Tx, facts: NodeFacts) -> None:
                     PATIENCE: facts.lost_seconds,
                     "capabilities": list(facts.inventory.capabilities),
                     "images": list(facts.inventory.images),
+                    "devices": list(inventory["devices"]),
                     "drivers": [asdict(one) | {"kinds": list(one.kinds)} for one in facts.inventory.drivers],
                     "nics": [asdict(nic) | {"addresses": list(nic.addresses)} for nic in facts.inventory.nics],
                 }
@@ -199,7 +201,8 @@ def _read_facts(row: Row[Any]) -> NodeFacts:
     lists = {name: tuple(known[name]) for name in ("capabilities", "images")}
     nics = tuple(Nic(**nic | {"addresses": tuple(nic["addresses"])}) for nic in known.get("nics", ()))
     drivers = tuple(Driver(**one | {"kinds": tuple(one["kinds"])}) for one in known.get("drivers", ()))
-    inventory = Inventory(**{**known, **lists, "nics": nics, "drivers": drivers})
+    devices = tuple(Device(**device) for device in known.get("devices", ()))
+    inventory = Inventory(**{**known, **lists, "nics": nics, "drivers": drivers, "devices": devices})
     connected = bool(row.connected)
     return NodeFacts(
         row.node, row.boot_id, inventory, row.last_heartbeat, row.report_seq, connected, lost_seconds=lost_seconds

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from resources.allocation import Allocation
+from resources.devices import Device
 from resources.facts import NodeFacts
 from resources.reference import Ref
 from resources.resource import Resource
@@ -83,9 +84,31 @@ class RoomSet:
 
 
 @dataclass(frozen=True)
+class DevicesSet:
+    """The devices of a node, in the order in which it lists them."""
+
+    node: str
+    devices: tuple[Device, ...]
+
+
+@dataclass(frozen=True)
 class Answered:
     """An effect came to its end, or nobody knows yet how it ended; `code` is empty where the answer has none."""
 
     kind: str
     state: str
     code: str
+
+
+@dataclass(frozen=True)
+class RunDue:
+    """A child run is to be started, or gone on with."""
+
+    run_id: str
+
+
+@dataclass(frozen=True)
+class RunOver:
+    """A child run is cancelled: nobody needs to be at it."""
+
+    run_id: str

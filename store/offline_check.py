@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 from store.errors import Refused
 from store.lock import lock_folder
+from store.rows import rotten
+
+SHOWN = 5
 
 
 def check(folder: Path) -> tuple[str, str]:
@@ -19,8 +23,21 @@ def check(folder: Path) -> tuple[str, str]:
     try:
         with closing(sqlite3.connect(folder / "state.db")) as connection:
             found = connection.execute("PRAGMA quick_check").fetchone()[0]
+            connection.row_factory = sqlite3.Row
+            rows = rotten(connection.execute("SELECT * FROM resources")) if found == "ok" else []
     except sqlite3.DatabaseError as error:
         return "FAIL", f"{folder / 'state.db'}: {error}"
     finally:
         lock.release()
-    return ("ok", "no server has it; its structure is whole") if found == "ok" else ("FAIL", str(found).splitlines()[0])
+    if found != "ok":
+        return "FAIL", str(found).splitlines()[0]
+    if rows:
+        return "FAIL", told(rows)
+    return "ok", "no server has it; its structure is whole, and every resource as it was written"
+
+
+def told(rows: Sequence[str]) -> str:
+    """What to do about rows that rotted."""
+    count = "1 row is not as it was" if len(rows) == 1 else f"{len(rows)} rows are not as they were"
+    more = ", …" if len(rows) > SHOWN else ""
+    return f"{count} written: {', '.join(rows[:SHOWN])}{more}; rmctl restore brings a backup back"

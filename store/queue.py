@@ -12,6 +12,7 @@ from sqlalchemy import Row, bindparam, case, delete, func, literal_column, or_, 
 from sqlalchemy.dialects.sqlite import insert
 
 from resources.reference import Ref
+from resources.registry import BUILT_IN
 from store.errors import ClaimLost
 from store.notes import Woken
 from store.statements import prepared
@@ -24,7 +25,7 @@ FAILING_SECONDS = 1.0
 """A failing key runs at most this often, whatever wakes it."""
 RERUNS = 5
 """Conflicts in a row that rerun at once; the next one counts as an error."""
-
+HERE, DEFINED = 0, 1  # lanes: built-in kinds, and kinds that files define
 HEAD_STARTS = {"interruption": 120.0, "drain": 60.0}
 """Seconds by which keys of these kinds go before others that are due; who has waited longer than that comes first."""
 
@@ -61,6 +62,7 @@ _put = insert(table).values(
     errors=0,
     conflicts=0,
     lease_generation=0,
+    lane=bindparam("lane"),
 )
 _enqueue = prepared(
     _put.on_conflict_do_update(
@@ -85,7 +87,7 @@ _takeable = (
     )
     .limit(bindparam("limit"))
 )
-_due = prepared(_takeable.order_by(table.c.available_at))
+_due = prepared(_takeable.where(table.c.lane == bindparam("lane")).order_by(table.c.available_at))
 _urgent = prepared(  # few at any time: found by the primary key, whatever else waits
     _takeable.where(or_(*(table.c.kind == literal_column(f"'{kind}'") for kind in HEAD_STARTS))).order_by(
         table.c.available_at - case(HEAD_STARTS, value=table.c.kind, else_=0.0)
@@ -130,14 +132,17 @@ _release = prepared(
     )
 )
 _expire = prepared(update(table).where(table.c.token_hash.is_not(None)).values(expires_at=bindparam("now")))
+_listed = select(*(c for c in table.c if c.name not in ("token_hash", "lane"))).order_by(table.c.available_at)
 _remove = prepared(delete(table).where(*_key))
-_next = prepared(select(func.min(table.c.available_at)).where(table.c.token_hash.is_(None)))
+_next = prepared(
+    select(func.min(table.c.available_at)).where(table.c.lane == bindparam("lane"), table.c.token_hash.is_(None))
+)
 
 
 def enqueue(tx: Tx, ref: Ref, at: float | None = None) -> None:
     """Wake a key: due at the earlier of both times, one more wake; a claim is never touched."""
     due = tx.now if at is None else at
-    tx.write(_enqueue, {"k": ref.kind, "p": ref.project, "n": ref.name, "at": due, "now": due})
+    tx.write(_enqueue, {**_names(ref), "at": due, "now": due, "lane": lane_of(ref)})
     tx.note(Woken(ref, due))
 
 
@@ -148,17 +153,16 @@ def claim(
     token: Callable[[], str],
     backoff: Backoff,
     lease: float = LEASE_SECONDS,
+    lane: int = HERE,
 ) -> tuple[Claim, ...]:
-    """Take up to `limit` due keys, oldest first but for the head start of some; of one instant, those put first.
+    """Take up to `limit` due keys of a lane, oldest first but for a head start; of one instant, those put first.
 
-    A row whose lease ran out gets its error and its backoff instead of a run.
-    Raises ValueError for a lease under 0.3 s or a limit below 1.
+    A row whose lease ran out gets its error and backoff, no run. Raises ValueError for a lease under 0.3 s or no limit.
     """
     if lease < MIN_LEASE_SECONDS or limit < 1:
         raise ValueError(f"a lease of at least {MIN_LEASE_SECONDS} s and a limit of at least 1 are needed")
-    taken: list[Claim] = []
-    expires = tx.now + lease
-    for row in _in_turn(tx, limit):
+    taken, expires = list[Claim](), tx.now + lease
+    for row in _in_turn(tx, limit, lane):
         ref = Ref(row.kind, row.name, row.project)
         if row.token_hash is not None:
             _back_off_expired(tx, row, backoff)
@@ -172,13 +176,11 @@ def claim(
     return tuple(taken)
 
 
-def _in_turn(tx: Tx, limit: int) -> list[Row[Any]]:
+def _in_turn(tx: Tx, limit: int, lane: int) -> list[Row[Any]]:
     """Who has a head start is looked for apart only where more is due than is asked for."""
-    given = {"now": tx.now, "limit": limit}
-    rows: list[Row[Any]] = tx.execute(_due, given).all()
-    if len(rows) == limit and (urgent := tx.execute(_urgent, given).all()):
-        every = {(row.kind, row.project, row.name): row for row in (*urgent, *rows)}
-        rows = list(every.values())
+    rows: list[Row[Any]] = tx.execute(_due, given := {"now": tx.now, "limit": limit, "lane": lane}).all()
+    if lane == HERE and len(rows) == limit and (urgent := tx.execute(_urgent, given).all()):
+        rows = list({(row.kind, row.project, row.name): row for row in (*urgent, *rows)}.values())
     if any(row.kind in HEAD_STARTS for row in rows):
         rows.sort(key=lambda row: row.available_at - HEAD_STARTS.get(row.kind, 0.0))
     return rows[:limit]
@@ -265,16 +267,19 @@ def remove(tx: Tx, ref: Ref) -> None:
     tx.write(_remove, _names(ref))
 
 
-def next_due(tx: Tx) -> float | None:
+def lane_of(ref: Ref) -> int:
+    return HERE if ref.kind in BUILT_IN or ref.kind in HEAD_STARTS else DEFINED
+
+
+def next_due(tx: Tx, lane: int = HERE) -> float | None:
     """When the next unclaimed key is due. A lease that runs out is found by looking again."""
-    at: float | None = tx.execute(_next).scalar_one_or_none()
+    at: float | None = tx.execute(_next, {"lane": lane}).scalar_one_or_none()
     return at
 
 
 def list_all(tx: Tx) -> tuple[Row[Any], ...]:
-    """Every row by due time, without its token's hash."""
-    columns = [column for column in table.c if column.name != "token_hash"]
-    return tuple(tx.execute(select(*columns).order_by(table.c.available_at)))
+    """Every row by due time, without its token's hash and its lane."""
+    return tuple(tx.execute(_listed))
 
 
 def hashed(token: str) -> str:

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 
 from sqlalchemy import bindparam, delete, exists, insert, select, update
 
-from resources import conditions
+from resources import conditions, registry
 from resources.canonical import Document, canonical
 from resources.event import Event
 from resources.reference import Ref
-from resources.registry import BY_NAME
 from resources.resource import Kept, Status
 from store import changes, consequences, events, labels, queue
 from store.errors import AlreadyExists, BeingDeleted, Conflict, NotFound
 from store.notes import Gone, Written
 from store.rows import AnyResource, change_of, changed, resource_of, row_of, with_texts
+from store.run_tables import workflow_runs as runs_table
 from store.statements import prepared
 from store.tables import effects as effects_table
 from store.tables import resources as table
@@ -42,6 +42,9 @@ _version = prepared(select(table.c.resource_version).where(table.c.uid == bindpa
 _delete = prepared(delete(table).where(table.c.uid == bindparam("u")))
 _carriers = prepared(labels.carriers(table))
 _has_children = prepared(select(exists().where(table.c.owner == bindparam("o"))))
+_has_active_runs = prepared(
+    select(exists().where(runs_table.c.uid == bindparam("u"), runs_table.c.completed_at.is_(None)))
+)
 _has_open_effects = prepared(
     select(exists().where(effects_table.c.uid == bindparam("u"), effects_table.c.completed_at.is_(None)))
 )
@@ -94,18 +97,19 @@ def create(
     annotations: Mapping[str, str] | None = None,
     finalizers: tuple[str, ...] = (),
     owner: str | None = None,
+    status: Status | None = None,
 ) -> AnyResource:
-    """A new resource, generation 1, and its key woken. Raises AlreadyExists."""
+    """A new resource, generation 1, and its key woken; `status` is what it starts with. Raises AlreadyExists."""
     if find(tx, ref) is not None:
         raise AlreadyExists(ref)
-    kind = BY_NAME[ref.kind]
+    kind = registry.of(ref.kind)
     made = kind.resource(
         ref=ref,
         uid=tx.new_uuid(),
         generation=1,
         resource_version=0,
         spec=kind.spec.model_validate(document),
-        status=kind.status(),
+        status=status or kind.status(),
         document=document,
         labels=dict(labels or {}),
         annotations=dict(annotations or {}),
@@ -158,7 +162,7 @@ def replace(
         assert document is not None
         if resource.deletion_timestamp is not None:
             raise BeingDeleted(resource.ref, resource.deletion_timestamp)
-        spec = BY_NAME[resource.ref.kind].spec.model_validate(document)
+        spec = registry.of(resource.ref.kind).spec.model_validate(document)
         new = changed(new, document=document, spec=spec, generation=resource.generation + 1)
     elif new.labels == resource.labels and new.annotations == resource.annotations:
         return resource
@@ -202,7 +206,7 @@ def said(resource: AnyResource, status: Status | Kept | None) -> Status:
         case Kept.STATUS:
             return resource.status  # type: ignore[no-any-return]
         case None:
-            return BY_NAME[resource.ref.kind].status(conditions=resource.status.conditions)
+            return registry.of(resource.ref.kind).status(conditions=resource.status.conditions)
         case _:
             return status
 
@@ -237,12 +241,14 @@ def revive(tx: Tx, resource: AnyResource, document: Document) -> AnyResource:
 
 
 def remove_if_free(tx: Tx, resource: AnyResource) -> bool:
-    """Remove a resource under deletion without finalizer, child or open effect, and by the same rule its owner."""
+    """Remove a resource under deletion without finalizer, child, open run or open effect, and so its owner."""
     if resource.deletion_timestamp is None or resource.finalizers:
         return False
     if tx.execute(_has_children, {"o": resource.uid}).scalar_one():
         return False
     if tx.execute(_has_open_effects, {"u": resource.uid}).scalar_one():
+        return False
+    if tx.execute(_has_active_runs, {"u": resource.uid}).scalar_one():
         return False
     tx.write(_delete, {"u": resource.uid})
     consequences.removed(tx, resource)

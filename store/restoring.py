@@ -18,7 +18,8 @@ from store.lock import lock_folder
 DATABASE = "state.db"
 BESIDE = ("", "-wal", "-shm")
 LEAP = 1_000_000
-"""How far revisions jump: past all that the lost database may have given out, so that every watch lists again."""
+"""How far revisions jump at least: past all that the lost database may have given out, so that every watch lists again.
+They also go past the milliseconds since 1970: a backup that is restored twice never gives out a revision twice."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,10 @@ def _prepare(made: Path, file: Path, *, by: str, now: float) -> None:
         for name, value in ((holds.NAME, hold), ("restored", told)):
             connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)", (name, value))
         head = connection.execute("SELECT coalesce(max(revision), 0) FROM changes").fetchone()[0]
+        leapt = max(head + LEAP, int(now * 1000))
         connection.execute("DELETE FROM changes WHERE revision < ?", (head,))
-        connection.execute("UPDATE changes SET revision = revision + ?", (LEAP,))
-        connection.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'changes'", (head + LEAP,))
+        connection.execute("UPDATE changes SET revision = ?", (leapt,))
+        connection.execute("UPDATE sqlite_sequence SET seq = ? WHERE name = 'changes'", (leapt,))
         connection.execute("UPDATE node_facts SET connected = 0")
 
 

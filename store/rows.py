@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from resources import registry
 from resources.canonical import Document, canonical
 from resources.reference import Ref
-from resources.registry import BY_NAME
 from resources.resource import Resource, Status
 from resources.wire import status_document, wire_text
 from store import parsed
@@ -89,10 +90,15 @@ def check_row(row: Any) -> Ref:
     return ref
 
 
+def rotten(rows: Iterable[Any]) -> list[str]:
+    """Which resources' rows do not match their checksum. A row is a mapping from column to value."""
+    return [str(Ref(row["kind"], row["name"], row["project"])) for row in rows if checksum(row) != row["checksum"]]
+
+
 def resource_of(row: Any) -> AnyResource:
     """Raises Corrupt for a row that does not match its checksum."""
     ref = check_row(row)
-    kind = BY_NAME[row.kind]
+    kind = registry.of(row.kind)
     document, spec = parsed.spec(kind.spec, row.spec)
     status = parsed.status(kind.status, row.status)
     return kind.resource(

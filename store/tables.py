@@ -88,7 +88,8 @@ queue = Table(
     Column("token_hash", Text),
     Column("expires_at", Double),
     Column("last_run_at", Double),
-    Index("ix_queue_available_at", "available_at"),
+    Column("lane", Integer, nullable=False, server_default="0"),
+    Index("ix_queue_lane_available_at", "lane", "available_at"),
 )
 
 effects = Table(
@@ -138,6 +139,12 @@ allocations = Table(
     Column("ports", Text, nullable=False),
     Column("exclusive", Integer, nullable=False),
     Column("created_at", Double, nullable=False),
+    Column("kind", Text, nullable=False, server_default="job"),
+    Column("devices", Text, nullable=False, server_default="[]"),
+    Column("starts_at", Double),
+    Column("ends_at", Double),
+    Column("tenant", Text),
+    Column("lease", Integer, nullable=False, server_default="0"),
     Index("ix_allocations_uid", "uid"),
     Index("ix_allocations_node", "node"),
     Index("ix_allocations_pool", "pool"),
@@ -189,6 +196,10 @@ devices = Table(
     Column("attributes", Text, nullable=False),
     Column("healthy", Integer, nullable=False),
     Column("bookable", Integer, nullable=False),
+    Column("position", Integer, nullable=False, server_default="0"),
+    Column("numa", Integer),
+    Column("parent", Text),
+    Column("links", Text, nullable=False, server_default="{}"),
 )
 
 device_bookings = Table(
@@ -250,20 +261,4 @@ changes = Table(
     Column("uid", Text, nullable=False),
     Column("document", Text, nullable=False),
     sqlite_autoincrement=True,
-)
-
-workflow_runs = Table(
-    "workflow_runs",
-    metadata,
-    Column("uid", Text, primary_key=True),
-    Column("request_key", Text, primary_key=True),
-    Column("workflow", Text, nullable=False),
-    Column("input", Text, nullable=False),
-    Column("fingerprint", Text, nullable=False),
-    Column("run_id", Text, nullable=False),
-    Column("attempt", Integer, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("result", Text),
-    Column("created_at", Double, nullable=False),
-    Column("completed_at", Double),
 )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock, RLock
 from typing import Any, Protocol, TypeVar, cast
 
 from store.environment import Environment, Signal
-from store.errors import Failed, Full, StoreError, WriteInsideWrite
-from store.held import Held
+from store.errors import Failed, StoreError, WriteInsideWrite
+from store.held import Held, named
 from store.turn import Turn
 from store.tx import Tx
 
@@ -141,9 +140,14 @@ class Writer:
             self._work.wait()
             self._work.clear()
             while (batch := self._next()) is not None:
-                self._answer(batch)
-                self._gather(batch.callers)
-                self._writing = False
+                try:
+                    self._answer(batch)
+                    self._gather(batch.callers)
+                except Exception:
+                    self._work.set()
+                    raise
+                finally:
+                    self._writing = False
             with self._lock:
                 if self._stopping and not self._writing and not self._open.requests:
                     return
@@ -191,6 +195,10 @@ class Writer:
         try:
             for start in range(0, len(batch.requests), MAX_BATCH):
                 self._commit(batch.requests[start : start + MAX_BATCH])
+        except Exception as error:  # of a rider or a listener: nobody is told that all is well
+            for request in batch.requests:
+                request.error = request.error or error
+            raise
         finally:
             self._environment.leave_transaction()
             if batch.done is not None:
@@ -239,7 +247,7 @@ class Writer:
             raise
         except self._held.errors as error:
             self._held.rollback()
-            raise Lost from _named(error)
+            raise Lost from named(error)
 
     def _run_all(self, requests: list[Request], *, apart: bool) -> list[tuple[Rider, Request]] | None:
         """Requests and their riders in a transaction that is left open. Without savepoints a failure takes all with it:
@@ -277,21 +285,11 @@ class Writer:
             request.result = request.fn(tx)
         except Exception as error:  # the caller's own failure is handed back to the caller
             if not held.in_transaction:
-                raise Lost from _named(error)
+                raise Lost from named(error)
             if apart:
                 held.undo()
-            request.error = _named(error)
+            request.error = named(error)
         else:
             request.notes = tx.notes
             if apart:
                 held.release()
-
-
-def _named(error: BaseException) -> BaseException:
-    """What SQLite could not do under the store's own names, a full disk apart."""
-    cause = getattr(error, "orig", error)
-    if not isinstance(cause, sqlite3.OperationalError):
-        return error
-    named = Full() if "full" in str(cause) else Failed(str(cause))
-    named.__cause__ = error
-    return named

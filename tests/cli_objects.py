@@ -46,7 +46,7 @@ def an_object(
     status, reason, *message = ready
     first = a_condition("Ready", status, reason, *message, generation=seen)
     about: Object = {"name": name, "uid": f"uid-{name}", "resourceVersion": "5", "generation": generation}
-    if kind in ("bundle", "job", "template"):
+    if kind in ("bundle", "job", "template", "reservation"):
         about["namespace"] = "default"
     about["creationTimestamp"] = ago(age)
     return {
@@ -180,4 +180,7 @@ def the_demo() -> dict[str, list[Object]]:
             a_waiting_job("ultra-hd/primary/encode"),
         ],
         "templates": [],
+        "reservations": [],
+        "schedules": [],
+        "webhooks": [],
     }

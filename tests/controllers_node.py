@@ -11,6 +11,7 @@ from controllers.nodes.health import Seen
 from controllers.runtime.decision import Block, Decision, Facts
 from resources import conditions
 from resources.allocation import Allocation
+from resources.devices import Device
 from resources.facts import Inventory, NodeFacts
 from resources.node import Node, NodeSpec, NodeStatus, NoSchedule
 from resources.pool import Pool, PoolSpec, PoolStatus
@@ -49,6 +50,8 @@ class NodeStage:
     rows: list[NoSchedule] = field(default_factory=list)
     health: Seen = field(default_factory=Seen)
     single_use: tuple[str, ...] = ()
+    devices: tuple[Device, ...] = ()
+    """As they count; what a pass decides of them is kept."""
 
     def run(self) -> Decision:
         spec = PoolSpec.model_validate(a_pool(**self.pool))
@@ -61,6 +64,7 @@ class NodeStage:
             blocks=tuple(self.rows),
             health=self.health,
             single_use=self.single_use,
+            devices=self.devices,
         )
         decision = NodeController().decide(self.node, view, Facts(now=self.now))
         for change in decision.blocks:
@@ -68,6 +72,7 @@ class NodeStage:
                 self.rows.append(NoSchedule(reason=change.reason, by=change.cause, since=self.now))
             else:
                 self.rows = [row for row in self.rows if (row.reason, row.by) != (change.reason, change.cause)]
+        self.devices = next((room.devices for room in decision.rooms), ())
         status = decision.status
         assert isinstance(status, NodeStatus)
         self.node = replace(self.node, status=status)

@@ -10,7 +10,7 @@ from controllers.job import JobController
 from controllers.jobs.view import JobView, NodeState, Sibling
 from controllers.placing import Mate
 from controllers.runtime.decision import Decision, Facts, Release, Reserve
-from controllers.runtime.fleet import seen
+from controllers.runtime.seen import seen
 from placement import Amounts, FleetView, NodeView
 from resources import conditions
 from resources.allocation import Allocation

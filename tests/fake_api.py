@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 ROOT = "/apis/rmctl/v1"
+NAMESPACED = ("jobs", "bundles", "templates", "reservations", "schedules", "webhooks")
 
 
 class Request(NamedTuple):
@@ -57,7 +58,7 @@ class FakeApi:
         return f"unix:{self.socket}"
 
     def on(self, what: str, *replies: Reply) -> None:
-        """`GET jobs` is short for the path below the API's root; jobs, bundles and templates are in project default."""
+        """`GET jobs` is short for the path below the API's root; what lives in projects is in default."""
         method, _, path = what.partition(" ")
         self._answers[f"{method} {_whole(path)}"] = list(replies)
 
@@ -85,7 +86,7 @@ def _whole(path: str) -> str:
     if path.startswith("/"):
         return path
     head = path.partition("/")[0]
-    return f"{ROOT}/namespaces/default/{path}" if head in ("jobs", "bundles", "templates") else f"{ROOT}/{path}"
+    return f"{ROOT}/namespaces/default/{path}" if head in NAMESPACED else f"{ROOT}/{path}"
 
 
 @contextmanager

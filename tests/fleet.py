@@ -48,10 +48,18 @@ class Fleet:
         self.environment.pop("RMCTL_SERVER", None)
         self.nodes: list[str] = []
         self._processes: list[subprocess.Popen[str]] = []
+        self.cwd: Path | None = None
+        """Where processes are started; None is where the tests are."""
 
     def rmctl(self, *words: str, stdin: str = "") -> Ran:
         ran = subprocess.run(
-            [*self._command, *words], env=self.environment, input=stdin, capture_output=True, text=True, check=False
+            [*self._command, *words],
+            env=self.environment,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.cwd,
         )
         return Ran(ran.returncode, ran.stdout, ran.stderr)
 
@@ -73,7 +81,9 @@ class Fleet:
         """Blocks until it says that it is ready."""
         with (self.folder / f"{words[0]}.log").open("a") as log:
             line = [*self._command, *words]
-            popen = subprocess.Popen(line, env=self.environment, stdout=subprocess.PIPE, stderr=log, text=True)
+            popen = subprocess.Popen(
+                line, env=self.environment, stdout=subprocess.PIPE, stderr=log, text=True, cwd=self.cwd
+            )
         self._processes.append(popen)
         assert popen.stdout is not None
         return Process(popen, popen.stdout.readline())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from tests.placement_devices import device_shares, devices_of, granted, topology
+
 SCALE = 1 << 20
 
 
@@ -70,7 +72,8 @@ def best_of(world, request, nodes, tier, compliant):
         return None
     fit.sort(key=lambda entry: ([-value for value in entry[0]], entry[1]))
     _, name, broken = fit[0]
-    return ("placed", name, tier.name, broken)
+    node = next(node for node in nodes if node.name == name)
+    return ("placed", name, tier.name, broken, granted(world, request, node, tier))
 
 
 def flags(request, name, zone, cloud):
@@ -84,6 +87,10 @@ def flags(request, name, zone, cloud):
     if cloud in request.forbid.clouds:
         told.append("sameCloud")
     return tuple(told)
+
+
+def tier_of(world, node):
+    return next((tier for tier in world.policy.tiers if tier.name == node.tier), None)
 
 
 def on(world, node):
@@ -136,6 +143,9 @@ def why_not(world, request, node):  # noqa: C901  as long as the list it follows
     for port in [*request.ports, *request.group_ports]:
         if port in taken:
             return f"ports: {port} taken"
+    atoms = devices_of(world, request, node, tier_of(world, node))
+    if isinstance(atoms, str):
+        return atoms
     strangers = [claim for claim in on(world, node) if claim.owner != me and claim.owner not in group]
     holders = sorted(claim.owner for claim in strangers if claim.exclusive)
     if holders:
@@ -169,6 +179,7 @@ def peer_zones(world, request):
 def key(world, request, node, tier):
     asked = request.room or request.amounts
     shares = [Fraction(used(world, node, at) + asked[at], node.capacity[at]) for at in range(3) if asked[at] > 0]
+    shares += device_shares(world, request, node)
     full = int(sum(shares) / len(shares) * SCALE)
     spare = fresh_spare(world, node)
     near = {zone for _, zones in peer_zones(world, request) for zone in zones} - {""}
@@ -184,6 +195,7 @@ def key(world, request, node, tier):
         "same_zone": SCALE * (request.same_zone == "soft" and node.zone in near),
     }
     mine = [claim for claim in on(world, node) if request.tenant is not None and claim.tenant == request.tenant]
+    measures["topology"] = topology(world, request, node, tier)
     measures["spread"] = int(Fraction(1, 1 + len(mine)) * SCALE)
     return [sum(weight * measures[name] for name, weight in level) for level in world.policy.ranking.levels]
 
@@ -203,7 +215,11 @@ def machine_of(world, request, nodes, tier, compliant):
             return None
     asked = request.room or request.amounts
     for shape in tier.shapes:
-        if any(want > have for want, have in zip(asked, shape.capacity, strict=True)):
+        if (
+            request.devices
+            or request.group_devices
+            or any(want > have for want, have in zip(asked, shape.capacity, strict=True))
+        ):
             continue
         if any(shape.labels.get(k) is None or v not in ("*", shape.labels[k]) for k, v in request.labels.items()):
             continue

@@ -14,7 +14,11 @@ from hypothesis import strategies as st
 from placement import (
     LEXICOGRAPHIC,
     WEIGHTED,
+    WHOLE,
     Amounts,
+    Ask,
+    Atom,
+    Board,
     Claim,
     FleetView,
     Forbid,
@@ -25,7 +29,9 @@ from placement import (
     Shape,
     Spare,
     TierPolicy,
+    board,
 )
+from resources.selector_text import parse_devices
 
 NAMES = tuple("abcdefghij")
 ALLOCATIONS = tuple(str(number) for number in range(12))
@@ -38,7 +44,9 @@ RANKINGS = (
     WEIGHTED._replace(top_n=1),
     Ranking(((("booted", 1000), ("packing", 500)), (("same_zone", 1000),))),
     Ranking(((("same_zone", 1000),), (("packing", 1000), ("warmth", 2000), ("resilience", 500)))),
+    Ranking(((("topology", 1000), ("booted", 500)), (("packing", 700), ("topology", 100)), (("same_zone", 1000),))),
 )
+SELECTORS = tuple(map(parse_devices, ("", "model = a", "model != a", "vram >= 24", "disk = ssd", "!model, vram < 48")))
 
 
 class World(NamedTuple):
@@ -73,7 +81,38 @@ class Source:
     def some(self, *values: Any, odd: float = 0.5) -> frozenset[Any]:
         return frozenset(value for value in values if self.random.random() < odd)
 
+    def board(self, node: str) -> Board:
+        """Up to five cards and a network card; what is drawn once for a type is alike on many nodes."""
+        kind = Random(self.any(1, 2, 3, 4))
+        atoms = [
+            Atom(
+                f"{node}-{at}",
+                "nic" if at == 4 else "gpu",
+                tuple(sorted({"model": kind.choice("ab"), "vram": kind.choice(("24", "48"))}.items()))[
+                    kind.choice((0, 0, 1)) :
+                ],
+                kind.choice((0, 0, 1, None)),
+                healthy=self.one(True, False, odd=0.1),
+                bookable=self.one(True, False, odd=0.05),
+                parent=kind.choice((None, None, "card")),
+                position=at,
+            )
+            for at in range(kind.choice((2, 4, 5)))
+        ]
+        pairs = [(a.id, b.id) for a in atoms for b in atoms if a.id < b.id]
+        return board(atoms, {pair: kind.choice(("NV4", "NV4", "NV4", "PIX", "PHB", "SYS", "?")) for pair in pairs})
+
+    def asks(self) -> tuple[Ask, ...]:
+        def ask() -> Ask:
+            if self.random.random() < 0.3:
+                return Ask("gpu", 1, self.any(300, 500, 700), self.one(*SELECTORS))
+            count, topology = self.any(1, 2, 2, 3), self.one("any", "nvlink-all")
+            return Ask(self.one("gpu", "nic", odd=0.1), count, WHOLE, self.one(*SELECTORS), topology)
+
+        return tuple(ask() for _ in range(self.one(1, 2, 3)))
+
     def node(self, name: str | None = None) -> NodeView:
+        name = name or self.any(*NAMES)
         labels: dict[str, tuple[str, str]] = {}
         if self.random.random() < 0.6:
             labels[SYSTEM_LABEL] = self.one(("1", "system"), ("1", "agent"), ("2", "system"))
@@ -82,7 +121,7 @@ class Source:
         spare = Spare(self.any((), ("vod",), ("live", "vod")), self.any(False, True), self.one(False, True))
         reasons = (("cordoned",), ("unreachable", "cordoned"), ("dedicated=acme",), ("cordoned", "dedicated=acme"))
         return NodeView(
-            name=name or self.any(*NAMES),
+            name=name,
             pool=self.one("main", "next", odd=0.05),
             tier=self.one("t1", "t2", "t2", "t3", odd=0.4),
             zone=self.any("x", "x", "y", "y", ""),
@@ -93,20 +132,26 @@ class Source:
             capacity=Amounts(self.any(2000, 4000, 4000, 6000), self.one(4, 2, 0), self.one(6, 3, 0)),
             images=self.some("i1", "i2"),
             spare=self.one(None, spare),
+            board=self.board(name) if self.random.random() < 0.6 else None,
         )
 
     def amounts(self) -> Amounts:
         return Amounts(self.any(500, 1000, 1500, 2000), self.one(0, 1, 2), self.one(0, 1, 2))
 
     def claim(self, allocation: str | None = None) -> Claim:
+        node, timed = self.any(*NAMES), self.random.random() < 0.2
+        atoms = self.some(*range(5), odd=0.3) if self.random.random() < 0.4 else ()
         return Claim(
             allocation or self.any(*ALLOCATIONS),
-            self.any(*NAMES),
+            node,
             self.any(*OWNERS),
             self.amounts(),
             self.one((), ("80/tcp",), ("81/tcp", "80/udp")),
             self.one(False, True, odd=0.1),
             self.one(None, "acme"),
+            tuple((f"{node}-{at}", self.one(WHOLE, 300, 500)) for at in sorted(atoms)),
+            self.any(None, 0.0, 150.0) if timed else None,
+            self.any(None, 160.0, 250.0) if timed else None,
         )
 
     def shape(self) -> Shape:
@@ -167,6 +212,10 @@ class Source:
             override_reservation=self.one(False, True),
             spare=self.any("avoid", "prefer", "any"),
             tenant=self.any(None, "acme"),
+            devices=self.one((), self.asks(), odd=0.4),
+            group_devices=self.one((), self.asks(), odd=0.05),
+            start=self.any(None, 100.0),
+            end=self.one(None, 155.0, 200.0),
         )
 
     def world(self) -> World:

@@ -18,19 +18,25 @@ from api.http.core_nodes import CoreNodes
 from api.http.door import Door, guarded
 from api.http.endpoints import ROOT, Endpoints
 from api.http.hub import Hub
+from api.http.lending import Lending
 from api.http.logs import Logs
 from api.http.metrics import Metrics
 from api.http.pages.routes import Pages
 from api.http.planning import Planning
 from api.http.problems import Problem
 from api.http.records import Records
+from api.http.runs import Runs
 from api.http.server import ServerRoutes
 from api.http.services import Services
 from api.http.threads import Threads
 from api.http.users import Users
+from api.http.webhooks import Webhooks
 from api.http.why_route import Why
+from resources.kind import SourceChanged, Undefined
 from resources.validation import Invalid
 from store.errors import StoreError
+
+REFUSALS = (Problem, Invalid, Undefined, SourceChanged, StoreError, HTTPException, Exception)
 
 
 def build(services: Services) -> Starlette:
@@ -56,13 +62,16 @@ def build(services: Services) -> Starlette:
         *Planning(services, threads).routes(),
         *Why(services, threads).routes(),
         *Logs(threads, hub).routes(),
+        *Webhooks(services, threads).routes(),
+        *Runs(threads).routes(),
+        *Lending(services, threads).routes(),
         *operations.routes(services, threads),
         *CoreNodes(services, threads).routes(),
         *Endpoints(services, threads, hub).routes(),
     ]
     app = Starlette(
         routes=[guarded(route, refusals) for route in routes],
-        exception_handlers=dict.fromkeys((Problem, Invalid, StoreError, HTTPException, Exception), refused),
+        exception_handlers=dict.fromkeys(REFUSALS, refused),
         lifespan=life,
     )
     app.state.hub = hub

@@ -59,6 +59,8 @@ class Backups:
         place.mkdir(mode=0o700, exist_ok=True)
         path = place / f"made-{self._services.token()}"
         async with self._turn:
+            for left in place.glob("made-*"):  # by a server that was killed over it
+                left.unlink(missing_ok=True)
             verified, file = await asyncio.to_thread(backups.opened, self._services.store.engine, path)
         self._remember(verified)
         headers = {

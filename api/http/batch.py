@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -17,6 +18,7 @@ from api.http.queries import How
 from api.http.threads import Threads
 from resources.canonical import Document
 from resources.frozen import spelled
+from resources.kind import Undefined, Unresolved
 from resources.reference import Ref
 from resources.validation import Invalid
 from resources.wire import to_wire
@@ -105,23 +107,35 @@ def apply(tx: Tx, submissions: Sequence[Submission], how: How) -> list[writes.Wr
     lookups = Everything(tx, {one.ref: one.spec for one in submissions})
     written: list[writes.Written] = []
     refused: Refusals = []
+    unresolved: list[Unresolved] = []
     for index, submission in enumerate(submissions):
         try:
             written.append(writes.apply(tx, submission, how, lookups, yielding=True))
-        except (Problem, Invalid, StoreError) as error:
+        except Unresolved as one:
+            unresolved.append(one)
+        except (Problem, Invalid, Undefined, StoreError) as error:
             problem = translated(error, submission.ref)
             if problem is None:
                 raise
             refused.append((index, problem))
+    if unresolved:
+        raise Unresolved(unresolved[0].ref, partial(_resolve, unresolved))
     if refused:
         raise together(refused)
     return written
+
+
+def _resolve(unresolved: Sequence[Unresolved]) -> None:
+    for one in unresolved:
+        one.resolve()
 
 
 def item(written: writes.Written) -> Document:
     """One line of the answer."""
     ref = written.resource.ref
     told: Document = {"kind": ref.kind, "name": ref.name, "outcome": written.outcome}
+    if written.resource.key != ref.name:
+        told["key"] = written.resource.key
     if ref.project:
         told["project"] = ref.project
     if written.restarts:

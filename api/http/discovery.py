@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from resources import registry
 from resources.canonical import Document
-from resources.registry import KINDS
 
 VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
 OF_A_JOB = ["get", "list", "patch", "update", "watch"]
@@ -24,6 +24,7 @@ def group() -> Document:
 
 def kinds() -> Document:
     """The resources of rmctl/v1."""
+    registry.seek()
     return {
         "kind": "APIResourceList",
         "apiVersion": "v1",
@@ -38,7 +39,7 @@ def kinds() -> Document:
                 "shortNames": list(kind.short),
                 "categories": ["all", "rmctl"],
             }
-            for kind in KINDS
+            for kind in registry.every()
         ],
     }
 

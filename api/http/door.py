@@ -183,7 +183,7 @@ def guarded(route: Route, refusals: Refusals) -> Route:
 
 
 def is_open(path: str) -> bool:
-    return path in roles.OPEN or path.startswith(f"{HOME}/static/")
+    return path in roles.OPEN or path.startswith((f"{HOME}/static/", "/webhooks/"))
 
 
 def of_a_socket(scope: Scope) -> bool:

@@ -22,7 +22,7 @@ from resources.canonical import Document
 from resources.kind import Kind
 from resources.names import label_problem
 from resources.reference import Ref
-from resources.registry import BY_PLURAL
+from resources.registry import kind_of_plural
 from resources.validation import FieldError
 from resources.wire import API_VERSION, to_wire
 from store import resources
@@ -193,7 +193,7 @@ def as_it_is(document: Document) -> Document:
 def kind_of(request: Request) -> Kind:
     """Raises NotFound for a plural that names no kind, or one that stands in the wrong place."""
     plural = request.path_params["plural"]
-    kind = BY_PLURAL.get(plural)
+    kind = kind_of_plural(plural)
     if kind is None:
         raise Problem(404, "NotFound", f'there is no kind "{envelope.printable(plural)}"')
     if "project" in request.path_params and not kind.namespaced:

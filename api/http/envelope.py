@@ -11,9 +11,10 @@ from typing import Any
 from resources.canonical import Document
 from resources.frozen import spelled
 from resources.kind import Kind
-from resources.names import MAX_LABEL, job_key, label_problem
+from resources.names import MAX_LABEL, job_key, key_problem, label_problem, wire_of
 from resources.reference import Ref
-from resources.registry import KINDS, kind_named
+from resources.registry import BUILT_IN, every, kind_named
+from resources.resource import KEY_ANNOTATION
 from resources.selectors import KEY, VALUE
 from resources.validation import FieldError, Invalid
 from resources.wire import API_VERSION
@@ -85,6 +86,9 @@ def read(
     if errors or found is None:
         raise Invalid(errors)
     sent = {key: metadata[key] for key in IGNORED if metadata.get(key)}
+    if found.name not in BUILT_IN:
+        annotations |= _keyed(metadata, called)
+        sent.pop("key", None)
     if document.get("status"):
         sent["status"] = document["status"]
     return Submission(found, Ref(found.name, called, where), spec, labels, annotations, uid or None, version, sent)
@@ -111,7 +115,7 @@ def _kind(document: Mapping[str, Any], expected: Kind | None, errors: list[Field
         return expected
     found = kind_named(word) if isinstance(word, str) else None
     if found is None:
-        names = [one.name for one in KINDS]
+        names = [one.name for one in every()]
         near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.5) if isinstance(word, str) else []
         guess = f" (did you mean {near[0]}?)" if near else f"; kinds: {', '.join(names)}"
         errors.append(FieldError("kind", f"unknown kind {_quoted(word)}{guess}"))
@@ -123,6 +127,8 @@ def _kind(document: Mapping[str, Any], expected: Kind | None, errors: list[Field
 
 def _name(metadata: Mapping[str, Any], kind: Kind | None, expected: str | None, errors: list[FieldError]) -> str:
     name = metadata.get("name")
+    if kind is not None and kind.name not in BUILT_IN:
+        return _defined_name(metadata, expected, errors)
     if name in (None, ""):
         if expected is None:
             empty = name == "" and kind is not None and kind.name == "pool"
@@ -142,6 +148,33 @@ def _name(metadata: Mapping[str, Any], kind: Kind | None, expected: str | None, 
     elif expected is not None and name != expected:
         errors.append(FieldError("metadata.name", f'expected "{expected}" as in the path, got "{name}"'))
     return name
+
+
+def _defined_name(metadata: Mapping[str, Any], expected: str | None, errors: list[FieldError]) -> str:
+    """A kind that a file defines has keys; a name that is none on the wire is one."""
+    for word in ("key", "name"):
+        given = metadata.get(word)
+        if given in (None, ""):
+            continue
+        problem = key_problem(given) if isinstance(given, str) else f"expected text, got {spelled(given)}"
+        if problem:
+            errors.append(FieldError(f"metadata.{word}", problem))
+            return ""
+        wire, name = wire_of(given), metadata.get("name")
+        if word == "key" and name not in (None, "", given, wire):
+            errors.append(FieldError("metadata.name", f'expected "{wire}", the name of this key, or none'))
+        elif expected is not None and wire != expected:
+            errors.append(FieldError(f"metadata.{word}", f'expected "{expected}" as in the path, got "{wire}"'))
+        return wire
+    if expected is None:
+        errors.append(FieldError("metadata.name", "required"))
+    return expected or ""
+
+
+def _keyed(metadata: Mapping[str, Any], name: str) -> dict[str, str]:
+    """The annotation that keeps a key which is no name."""
+    key = metadata.get("key") or metadata.get("name")
+    return {KEY_ANNOTATION: key} if isinstance(key, str) and key != name else {}
 
 
 def _project(metadata: Mapping[str, Any], kind: Kind | None, expected: str | None, errors: list[FieldError]) -> str:

@@ -11,6 +11,7 @@ from api.http.queries import MAX_LIMIT, Listing, token_after
 from api.http.showing import beaten
 from resources.canonical import Document
 from resources.kind import Kind
+from resources.names import wire_of
 from resources.reference import Ref
 from resources.resource import Resource
 from resources.selectors import Selector
@@ -71,7 +72,7 @@ def _matching(found: Iterable[Stored], listing: Listing) -> list[Stored]:
 
 def _indexed(listing: Listing) -> bool:
     """Whether an index knows the candidates, which are few then."""
-    return any(one.operator == "=" for one in (*listing.labels.expressions, *listing.fields.expressions))
+    return any(one.exact for one in (*listing.labels.expressions, *listing.fields.expressions))
 
 
 def _selects(listing: Listing) -> bool:
@@ -80,14 +81,14 @@ def _selects(listing: Listing) -> bool:
 
 def candidates(tx: Tx, kind: Kind, project: str | None, listing: Listing) -> tuple[Stored, ...]:
     """All of a kind, or fewer where an index answers a name or a label of the selectors."""
-    named = next((e for e in listing.fields.expressions if e.key in NAMES and e.operator == "="), None)
+    named = next((e for e in listing.fields.expressions if e.key in NAMES and e.exact), None)
     if named is not None and (project is not None or not kind.namespaced):
-        found = resources.find(tx, Ref(kind.name, named.values[0], project or ""))
+        found = resources.find(tx, Ref(kind.name, wire_of(str(named.values[0])), project or ""))
         return () if found is None else (found,)
-    exact = next((e for e in listing.labels.expressions if e.operator == "="), None)
+    exact = next((e for e in listing.labels.expressions if e.exact), None)
     if exact is None:
         return resources.list_all(tx, kind.name, project)
-    carriers = resources.labelled(tx, kind.name, exact.key, exact.values[0], project)
+    carriers = resources.labelled(tx, kind.name, exact.key, str(exact.values[0]), project)
     return tuple(sorted(carriers, key=lambda one: (one.project, one.name)))
 
 
@@ -101,7 +102,7 @@ def documents(tx: Tx, kind: Kind, found: list[Stored]) -> tuple[Document, ...]:
 
 def selected(resource: Stored, labels: Selector, fields: Selector) -> bool:
     return labels.matches(resource.labels) and fields.matches(
-        {"metadata.name": resource.name, "metadata.namespace": resource.project, "metadata.key": resource.name}
+        {"metadata.name": resource.name, "metadata.namespace": resource.project, "metadata.key": resource.key}
     )
 
 
@@ -109,8 +110,9 @@ def selected_document(document: Document, labels: Selector, fields: Selector) ->
     """The same question about an object in wire form."""
     metadata = document.get("metadata") or {}
     name = metadata.get("name", "")
+    key, project = metadata.get("key", name), metadata.get("namespace", "")
     return labels.matches(metadata.get("labels") or {}) and fields.matches(
-        {"metadata.name": name, "metadata.namespace": metadata.get("namespace", ""), "metadata.key": name}
+        {"metadata.name": name, "metadata.namespace": project, "metadata.key": key}
     )
 
 

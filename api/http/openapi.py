@@ -9,7 +9,7 @@ from typing import Any
 from api.http.patches import MEDIA
 from resources.canonical import Document, canonical
 from resources.kind import Kind
-from resources.registry import KINDS
+from resources.registry import every
 
 PREFIX = "rmctl.v1."
 REFERENCE = "#/components/schemas/" + PREFIX + "{model}"
@@ -22,12 +22,16 @@ def index() -> Document:
     return {"paths": {"apis/rmctl/v1": {"serverRelativeURL": f"/openapi/v3/apis/rmctl/v1?hash={digest}"}}}
 
 
-@functools.cache
 def document() -> Document:
     """`/openapi/v3/apis/rmctl/v1`."""
+    return _document(every())
+
+
+@functools.lru_cache(4)
+def _document(kinds: tuple[Kind, ...]) -> Document:
     schemas: Document = {META: _metadata()}
     paths: Document = {}
-    for kind in KINDS:
+    for kind in kinds:
         schemas |= _schemas(kind)
         base = f"/apis/rmctl/v1/{'namespaces/{namespace}/' if kind.namespaced else ''}{kind.plural}"
         paths[base] = {"get": _operation(kind, "list"), "post": _operation(kind, "create", body=True)}

@@ -11,15 +11,21 @@ from typing import Any
 
 from api.http import openapi
 from resources.canonical import Document
+from resources.kind import Kind
+from resources.registry import every
 
 MEDIA = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 KIND = "x-kubernetes-group-version-kind"
 WIRE_LENGTH = 2
 
 
-@functools.cache
 def document() -> bytes:
     """`/openapi/v2`."""
+    return _document(every())
+
+
+@functools.lru_cache(4)
+def _document(_kinds: tuple[Kind, ...]) -> bytes:
     known = openapi.document()
     paths = [(path, item["patch"]) for path, item in known["paths"].items() if "patch" in item]
     schemas = known["components"]["schemas"].items()

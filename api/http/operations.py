@@ -9,6 +9,7 @@ from api.http.diagnosis import Diagnosis
 from api.http.executing import Executing
 from api.http.holding import Holding
 from api.http.removal import Removal
+from api.http.replays import Replays
 from api.http.resolving import Resolving
 from api.http.secret_routes import Secrets
 from api.http.services import Services
@@ -27,4 +28,5 @@ def routes(services: Services, threads: Threads) -> list[Route]:
         *Executing(services, threads).routes(),
         *Backups(services, threads).routes(),
         *Diagnosis(services, threads).routes(),
+        *Replays(services, threads).routes(),
     ]

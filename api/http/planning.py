@@ -15,6 +15,7 @@ from api.http.threads import Threads
 from resources.bundle import Bundle
 from resources.canonical import Document
 from resources.names import shown
+from resources.reservation import Reservation
 from store.tx import Tx
 
 
@@ -29,7 +30,7 @@ class Planning:
         return [Route(f"{ROOT}/plan", self.plan, methods=["POST"])]
 
     async def plan(self, request: Request) -> Response:
-        """The batch is applied and rolled back; in between the placer is asked about every bundle in it."""
+        """The batch is applied and rolled back; in between the placer is asked about what it holds."""
         body = await exchange.document(request)
         how, documents, project = batch.read(
             body, queries.how(request.query_params, request.headers.get("user-agent", ""))
@@ -45,6 +46,8 @@ class Planning:
                     previews = self._services.plan(tx, written.resource, traced)
                     item["placements"] = [_told(one) for one in previews]
                     item["warnings"] = [text for one in previews for text in _warnings(one)]
+                if isinstance(written.resource, Reservation):
+                    item["preview"] = self._services.foresee(tx, written.resource)
                 items.append(item)
             return items
 

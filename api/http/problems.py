@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from resources.canonical import Document
 from resources.instants import rfc3339
+from resources.kind import SourceChanged, Undefined
 from resources.names import job_key
 from resources.reference import Ref
 from resources.validation import FieldError, Invalid
@@ -150,6 +151,10 @@ def translated(error: Exception, ref: Ref | None = None) -> Problem | None:
             return error
         case Invalid():
             return invalid(error.errors, ref)
+        case Undefined():
+            return Problem(422, "Invalid", f"{called(error.ref)}: {error}", ref=error.ref, hint=error.hint)
+        case SourceChanged():
+            return conflict(error.ref, str(error))
         case store_errors.Conflict():
             return stale(error.ref, error.expected, error.found)
         case store_errors.NotFound():

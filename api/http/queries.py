@@ -11,7 +11,8 @@ from typing import Literal, cast
 
 from api.http.envelope import printable
 from api.http.problems import Problem, bad_request
-from resources.selectors import Selector, SelectorError, parse, parse_fields
+from resources.selector_text import parse, parse_fields
+from resources.selectors import Selector, SelectorError
 
 Validation = Literal["Strict", "Warn", "Ignore"]
 MAX_LIMIT = 10_000

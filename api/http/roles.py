@@ -12,7 +12,7 @@ ROOT = "/apis/rmctl/v1"
 SECRETS = f"{ROOT}/namespaces/{{project}}/secrets"
 ROLES = ("viewer", "operator", "admin")
 """Each may all that the one before it may. The role of nodes, `agent`, is none of them: here it may nothing."""
-OPEN = ("/healthz", "/livez", "/readyz", "/ui/static/{name}")
+OPEN = ("/healthz", "/livez", "/readyz", "/ui/static/{name}", "/webhooks/{project}/{name}")
 """Answered to anyone who can reach the listener; the page that says no has a style too."""
 
 
@@ -51,7 +51,7 @@ NEEDS: Mapping[str, Mapping[str, Need]] = {
             "/api", "/apis", "/apis/rmctl", ROOT, "/api/v1", "/openapi/v2", "/openapi/v3", "/openapi/v3/apis/rmctl/v1",
             "/version", "/metrics",
             "/ui", "/ui/", "/ui/{kind}/{name}", f"{ROOT}/server", f"{ROOT}/server/authority",
-            f"{ROOT}/events", f"{ROOT}/effects", f"{ROOT}/queue", "/api/v1/nodes",
+            f"{ROOT}/events", f"{ROOT}/effects", f"{ROOT}/queue", f"{ROOT}/runs", "/api/v1/nodes",
             f"{ROOT}/{{plural}}/{{name}}/why", f"{ROOT}/namespaces/{{project}}/{{plural}}/{{name}}/why",
             f"{ROOT}/jobs/{{name}}/log", f"{ROOT}/namespaces/{{project}}/jobs/{{name}}/log",
         ),
@@ -63,6 +63,7 @@ NEEDS: Mapping[str, Mapping[str, Need]] = {
     f"{ROOT}/namespaces/{{project}}/{{plural}}/{{name}}": OF_ONE,
     f"{ROOT}/batch": {"POST": Need("operator", "apply")},
     f"{ROOT}/plan": {"POST": reading("plan", "operator")},
+    f"{ROOT}/decisions/{{event}}": ONLY_GET,
     "/api/v1/nodes/{name}": {"GET": LOOK, "PATCH": Need("operator", "cordon")},
     **dict.fromkeys(
         ("/api/v1/pods", "/api/v1/namespaces/{project}/pods", "/api/v1/namespaces/{project}/pods/{name}"),
@@ -71,6 +72,8 @@ NEEDS: Mapping[str, Mapping[str, Need]] = {
     **on_each("reconcile", Need("operator", "reconcile")),
     **on_each("removal", Need("admin", "force the removal of")),
     **on_each("exec", Need("admin", "run commands in")),
+    f"{ROOT}/runs/control": {"POST": Need("admin", "control runs")},
+    f"{ROOT}/definitions/workbench": {"POST": Need("admin", "run definitions")},
     f"{ROOT}/effects/resolve": {"POST": Need("admin", "resolve effects")},
     f"{ROOT}/queue/rebuild": {"POST": Need("admin", "rebuild the queue")},
     f"{ROOT}/server/hold": {"GET": LOOK, "POST": Need("admin", "hold effects")},

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from controllers.providers.agent_commands import ExecJob
 from resources.bundle import Bundle
+from resources.canonical import Document
 from resources.effect import Answer
 from resources.facts import Instance
 from resources.job import Job
+from resources.reservation import Reservation
 from store.secret_files import SecretFiles
 from store.store import Store
 from store.tx import Tx
@@ -68,6 +71,19 @@ class Preview(Protocol):
     def missing(self) -> Sequence[str]: ...
 
 
+class Replay(Protocol):
+    """`equal` None: it cannot be told any more, and `reason` says why."""
+
+    @property
+    def equal(self) -> bool | None: ...
+    @property
+    def decided(self) -> Document: ...
+    @property
+    def replayed(self) -> Document: ...
+    @property
+    def reason(self) -> str: ...
+
+
 class Signed(Protocol):
     """A key and its certificate as PEM; `der` is the certificate alone."""
 
@@ -96,6 +112,10 @@ Executor = Callable[[str, ExecJob, float], Answer]
 Planner = Callable[[Tx, Bundle, bool], Sequence[Preview]]
 """Asks the pure placer where the jobs of a bundle would go, with its whole trace or not; the bundle need not be
 stored."""
+Replayer = Callable[[Tx, int], "Replay | None"]
+"""A decision made again, by the id of its event."""
+Foreseer = Callable[[Tx, Reservation], Document]
+"""Where a reservation would be booked now: {fits, candidates, reason}."""
 
 
 def _done() -> None:
@@ -104,6 +124,14 @@ def _done() -> None:
 
 def _nothing(_tx: Tx, _job: Job) -> Explanation | None:
     return None
+
+
+def _no_replay(_tx: Tx, _event: int) -> Replay | None:
+    return None
+
+
+def _unforeseen(_tx: Tx, _reservation: Reservation) -> Document:
+    return {}
 
 
 def _nowhere(_tx: Tx, _bundle: Bundle, _traced: bool) -> Sequence[Preview]:
@@ -129,6 +157,8 @@ class Services:
     tokens: Mapping[str, Caller] = field(default_factory=dict)
     explain: Explainer = _nothing
     plan: Planner = _nowhere
+    foresee: Foreseer = _unforeseen
+    replay: Replayer = _no_replay
     recheck_seconds: float = 30.0
     """How long a stream goes on before its caller's token is looked at again."""
     hosts: tuple[str, ...] = ()
@@ -143,5 +173,7 @@ class Services:
     """Instances that nodes told of and nobody knows, while effects are held."""
     secrets: SecretFiles | None = None
     """Where the values of secrets are kept; None where this server keeps none."""
+    lend: Callable[[str, Path], None] | None = None
+    """Lets passes of a kind run behind a socket of this machine."""
     execute: Executor | None = None
     """Runs one command beside a job; blocks until it has ended."""

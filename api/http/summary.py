@@ -48,7 +48,8 @@ def line(document: Document, *, now: float = 0.0, tiers: Tiers = NO_TIERS) -> Li
 def sentence(document: Document, *, now: float) -> str:
     """The name and what its Ready condition says: it stands alone."""
     state = ready(document)
-    name = shown(str(document.get("kind", "")), str(document["metadata"].get("name", "")))
+    metadata = document["metadata"]
+    name = shown(str(document.get("kind", "")), str(metadata.get("key") or metadata.get("name", "")))
     since = document["metadata"].get("deletionTimestamp")
     if since is not None:
         return f"{name} {deletion.clause(str(since), state.message, _finalizers(document))}"

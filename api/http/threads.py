@@ -7,11 +7,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from resources.kind import SourceChanged, Unresolved
 from store.store import Store
 from store.tx import Tx
 
 T = TypeVar("T")
 READERS = 4
+ROUNDS = 5
+"""How often definitions are asked about one write before they are taken to change all the time."""
 WRITERS = 32
 """Writers only wait for the group commit: many of them share one transaction."""
 
@@ -22,6 +25,17 @@ class _DryRun(Exception):
     def __init__(self, result: object) -> None:
         super().__init__("dry run")
         self.result = result
+
+
+def _resolved(write: Callable[[Callable[[Tx], T]], T], fn: Callable[[Tx], T]) -> T:
+    """A write that needs to hear a definition first waits for it outside of the transaction, then runs again."""
+    for _ in range(ROUNDS):
+        try:
+            return write(fn)
+        except Unresolved as unresolved:
+            last = unresolved
+            unresolved.resolve()
+    raise SourceChanged(last.ref)
 
 
 class Threads:
@@ -42,7 +56,7 @@ class Threads:
     async def write(self, fn: Callable[[Tx], T], *, dry_run: bool = False) -> T:
         """Durable when it returns; a dry run takes the same way and is rolled back."""
         carried_out = self._tried if dry_run else self._store.write
-        return await asyncio.get_running_loop().run_in_executor(self._writers, carried_out, fn)
+        return await asyncio.get_running_loop().run_in_executor(self._writers, _resolved, carried_out, fn)
 
     def close(self) -> None:
         self._readers.shutdown(wait=False, cancel_futures=True)

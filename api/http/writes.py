@@ -26,9 +26,11 @@ from api.http.restarts import caused_by
 from controllers import admission
 from resources import canonical, merge
 from resources.canonical import Document
+from resources.defined import status_of
+from resources.kind import Undefined
 from resources.reference import Ref
-from resources.registry import BY_NAME
-from resources.resource import Resource
+from resources.registry import BUILT_IN, BY_NAME
+from resources.resource import Resource, Status
 from resources.validation import Invalid
 from store import applied, resources
 from store.tx import Tx
@@ -175,6 +177,7 @@ def _stored(
     if live is not None and live.deletion_timestamp is not None and not (moved and ref.kind == "bundle"):
         raise being_deleted(ref, live.deletion_timestamp)
     warnings: list[str] = []
+    first: Status | None = None
     errors = rules.system_labels(live, labels)
     if moved:
         _bounded(ref, spec)
@@ -184,6 +187,7 @@ def _stored(
             errors += rules.immutable(live, spec)
         if not found:
             try:
+                first = _proposed(ref, spec)
                 admission.check(ref, BY_NAME[ref.kind].spec.model_validate(spec), lookups)
             except Invalid as refused:
                 errors += refused.errors
@@ -192,10 +196,20 @@ def _stored(
     if live is None and ref.kind == "job":
         raise rules.of_a_job(None, ref, {}, {}) or forbidden(ref, "cannot be created")
     if live is None:
-        return resources.create(tx, ref, spec, labels=labels, annotations=annotations), warnings
+        return resources.create(tx, ref, spec, labels=labels, annotations=annotations, status=first), warnings
     if live.deletion_timestamp is not None:
         live = resources.revive(tx, live, spec)
     return resources.replace(tx, live, document=spec, labels=labels, annotations=annotations), warnings
+
+
+def _proposed(ref: Ref, spec: Document) -> Status | None:
+    """What a definition says: the status to start with. Raises Invalid, and Unresolved until it was asked."""
+    propose = BY_NAME[ref.kind].propose
+    if propose is not None:
+        return status_of(propose(ref, spec))
+    if ref.kind not in BUILT_IN:
+        raise Undefined(ref, f'no definition of {ref.kind} in project "{ref.project}"')
+    return None
 
 
 def _bounded(ref: Ref, spec: Document) -> None:

@@ -346,16 +346,52 @@ class Device(_message.Message):
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
+    @_typing.final
+    class LinkWordsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     ID_FIELD_NUMBER: _builtins.int
     CLASS_FIELD_NUMBER: _builtins.int
     ATTRIBUTES_FIELD_NUMBER: _builtins.int
     LINKS_FIELD_NUMBER: _builtins.int
+    UNHEALTHY_FIELD_NUMBER: _builtins.int
+    UNBOOKABLE_FIELD_NUMBER: _builtins.int
+    NUMA_FIELD_NUMBER: _builtins.int
+    PARENT_FIELD_NUMBER: _builtins.int
+    LINK_WORDS_FIELD_NUMBER: _builtins.int
     id: _builtins.str
+    unhealthy: _builtins.bool
+    unbookable: _builtins.bool
+    numa: _builtins.int
+    parent: _builtins.str
+    """The card that it is a part of."""
     @_builtins.property
-    def attributes(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]: ...
+    def attributes(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Values are texts as JSON spells them."""
+
     @_builtins.property
     def links(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """Ids of the devices that a fast link joins to this one."""
+        """Ids of the devices that NVLink joins to this one; `link_words` says more."""
+
+    @_builtins.property
+    def link_words(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Other devices by id: NV, PIX, PXB, PHB, NODE or SYS."""
 
     def __init__(
         self,
@@ -363,12 +399,19 @@ class Device(_message.Message):
         id: _builtins.str = ...,
         attributes: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         links: _abc.Iterable[_builtins.str] | None = ...,
+        unhealthy: _builtins.bool = ...,
+        unbookable: _builtins.bool = ...,
+        numa: _builtins.int | None = ...,
+        parent: _builtins.str = ...,
+        link_words: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_numa", b"_numa", "numa", b"numa"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["attributes", b"attributes", "class", b"class", "id", b"id", "links", b"links"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_numa", b"_numa", "attributes", b"attributes", "class", b"class", "id", b"id", "link_words", b"link_words", "links", b"links", "numa", b"numa", "parent", b"parent", "unbookable", b"unbookable", "unhealthy", b"unhealthy"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__numa: _TypeAlias = _typing.Literal["numa"]  # noqa: Y015
+    _WhichOneofArgType__numa: _TypeAlias = _typing.Literal["_numa", b"_numa"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__numa) -> _WhichOneofReturnType__numa | None: ...
 
 Global___Device: _TypeAlias = Device  # noqa: Y015
 

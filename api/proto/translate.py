@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import get_args
 
 from api.proto import agent_pb2 as wire
+from resources.devices import Device
 from resources.facts import Driver, Instance, InstanceState, Inventory, Nic
 
+MOST_DEVICES = 256
+"""What one node may list."""
 MOST_NICS = 64
 MOST_LABEL = 63
 MOST_TEXT = 128
@@ -90,10 +94,49 @@ def inventory_from_wire(message: wire.Inventory, agent_version: str) -> Inventor
         utilization_cap=cap if math.isfinite(cap) and 0 < cap <= 1 else 1.0,
         agent_version=agent_version,
         labels=dict(message.labels),
+        devices=_devices(message.devices),
         machine_id=message.machine_id[:MOST_TEXT],
         nics=tuple(_nic(nic) for nic in message.nics[:MOST_NICS]),
         drivers=tuple(Driver(one.id, one.version[:MOST_LABEL], tuple(one.kinds)) for one in message.drivers),
     )
+
+
+def device_to_wire(device: Device) -> wire.Device:
+    message = wire.Device(
+        id=device.id,
+        attributes=device.attributes,
+        unhealthy=not device.healthy,
+        unbookable=not device.bookable,
+        parent=device.parent or "",
+        link_words=device.links,
+        **{"class": device.kind},
+    )
+    if device.numa is not None:
+        message.numa = device.numa
+    return message
+
+
+def _devices(messages: Iterable[wire.Device]) -> tuple[Device, ...]:
+    found: dict[str, Device] = {}
+    for message in messages:
+        kind = getattr(message, "class")
+        if not message.id or not kind:
+            raise ValueError("inventory.devices: id and class are required")
+        if message.id in found:
+            raise ValueError(f'inventory.devices: "{message.id}" is listed twice')
+        found[message.id] = Device(
+            id=message.id,
+            kind=kind,
+            attributes=dict(message.attributes),
+            healthy=not message.unhealthy,
+            bookable=not message.unbookable,
+            numa=message.numa if message.HasField("numa") else None,
+            parent=message.parent or None,
+            links=dict.fromkeys(message.links, "NV") | dict(message.link_words),
+        )
+    if len(found) > MOST_DEVICES:
+        raise ValueError(f"inventory.devices: at most {MOST_DEVICES}")
+    return tuple(found.values())
 
 
 def _nic(message: wire.Nic) -> Nic:

@@ -79,6 +79,8 @@ def facts(job: Document, world: World) -> list[Fact]:
         place = " / ".join(str(part) for part in (asked.get("pool"), found.get("tier"), found.get("zone")) if part)
         address = f" ({found['address']})" if found.get("address") else ""
         rows += [Fact("Place", place), Fact("Node", f"{found['node']}{address}")]
+    if found.get("devices"):
+        rows.append(Fact("Devices", ", ".join(map(str, found["devices"]))))
     if found.get("pid"):
         key = found.get("instanceKey", asked.get("role", "-"))
         rows.append(Fact("Instance", f"{key}, attempt {found.get('attempt', 1)}, pid {found['pid']}"))

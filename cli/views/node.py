@@ -53,4 +53,9 @@ def facts(node: Document, world: World) -> list[Fact]:
             reserved, cap, free = (number(amount.get(part, 0)) for part in ("reserved", "cap", "free"))
             unit = " MiB" if resource == "memory" else ""
             rows.append(Fact(resource, f"{reserved} of {cap}{unit} claimed, {free} free"))
-    return rows
+    return rows + [Fact(f"gpu {gpu.get('index', '-')}", _gpu(gpu)) for gpu in found.get("gpus") or ()]
+
+
+def _gpu(gpu: Document) -> str:
+    words = [str(gpu.get("id", "-")), str(gpu.get("model") or ""), f"{number(gpu.get('reserved', 0))} of 1 claimed"]
+    return ", ".join([*filter(None, words), *(() if gpu.get("healthy", True) else ("sick",))])

@@ -83,7 +83,7 @@ def namespace(document: Document) -> str:
 
 def title(document: Document) -> str:
     """`kind/name` for people."""
-    return shown(str(document.get("kind", "")), name(document))
+    return shown(str(document.get("kind", "")), str(metadata(document).get("key") or name(document)))
 
 
 def moment(text: object) -> float | None:

@@ -28,9 +28,16 @@ PLACING = {
 """Fields of a job's spec that an agent has no use for."""
 
 
-def start(job: Job, instance: ids.InstanceId, node: str) -> Effect:
+def start(
+    job: Job, instance: ids.InstanceId, node: str, devices: tuple[str, ...] = (), gpu_index: int | None = None
+) -> Effect:
     """The whole order for one instance. Of secrets it holds names and keys only."""
-    return Effect("StartJob", instance.start_key, PROVIDER, _order(job, instance), target=node)
+    order = _order(job, instance)
+    if devices:
+        order |= {"devices": list(devices)}
+    if gpu_index is not None:
+        order |= {"gpuIndex": gpu_index}
+    return Effect("StartJob", instance.start_key, PROVIDER, order, target=node)
 
 
 def stop(job: Job, instance: ids.InstanceId, node: str, *, again: int = 0) -> Effect:

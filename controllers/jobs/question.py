@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from controllers import placing
 from controllers.jobs import sentences
@@ -17,6 +17,8 @@ def question(
     view: JobView,
     fleet: FleetView,
     races: Mapping[str, str] | None = None,
+    *,
+    now: float | None = None,
 ) -> Request:
     """`fleet` is the view less what this job would give back (`without`); `races` are nodes lost to others just now."""
     own = {} if status.excluded_node is None else {status.excluded_node: status.excluded_reason or sentences.RECOVERING}
@@ -30,15 +32,5 @@ def question(
         ever_ran=status.ever_ran,
         excluded={**own, **lost},
         second_chance=again - lost.keys(),
+        now=now,
     )
-
-
-def without(fleet: FleetView, allocations: Iterable[str]) -> FleetView:
-    """The view as it would be without these claims; the very same one if there are none."""
-    gone = list(allocations)
-    if not gone:
-        return fleet
-    copy = fleet.copy()
-    for allocation in gone:
-        copy.drop_claim(allocation)
-    return copy

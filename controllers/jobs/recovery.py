@@ -48,6 +48,8 @@ def without_instance(status: JobStatus) -> JobStatus:
         started_at=None,
         ready_at=None,
         ports=(),
+        devices=(),
+        gpu_index=None,
     )
 
 

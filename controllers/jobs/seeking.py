@@ -8,17 +8,19 @@ from dataclasses import replace
 from controllers import placing
 from controllers.jobs import commands, ids, sentences
 from controllers.jobs.endings import in_the_way, stopping, with_last_exit
-from controllers.jobs.question import question, without
+from controllers.jobs.question import question
 from controllers.jobs.recovery import SPACING_SECONDS, without_instance
 from controllers.jobs.step import Step
 from controllers.runtime.decision import Decision, Facts, Release, Reserve
-from placement import Placed, plan
+from placement import Placed, Request, plan
+from placement.explain import after_lost_races
 from placement.trace import summary
 from resources.allocation import Allocation
 from resources.conditions import Condition, condition
+from resources.devices import Booking
 from resources.event import Event
 from resources.instants import rfc3339
-from resources.job import JobSpec, JobStatus
+from resources.job import JobStatus
 from resources.pool import Pool
 from resources.reference import Ref
 
@@ -44,9 +46,6 @@ def rest_or_place(step: Step, facts: Facts) -> Decision:
         said = f"waits for a place: there is no pool {step.job.spec.pool}"
         step = _pending(step.let_go())
         return step.end(_no_fit(said), unfit=("NoPool", f"no pool {step.job.spec.pool}"), after=step.now + TICK_SECONDS)
-    if step.job.spec.requirements.required_gpu_capacity is not None:
-        said = "asks for a part of a GPU, and this version places none"
-        return _pending(step.let_go()).end(_no_fit(f"waits for a place: {said}"), unfit=("NoFit", said))
     if _after_primary(step):
         said = "waits until the primary copy has been looked after, to stay out of its way"
         step = _pending(step.let_go())
@@ -124,21 +123,25 @@ def _backoff(step: Step, due: float) -> Decision:
 
 def _place(step: Step, pool: Pool, facts: Facts) -> Decision:
     """Ask the placer on the view less the room that this decision gives back."""
-    fleet = without(step.view.fleet, (claim.id for claim in step.held))
-    request = question(step.job, step.status, step.view, fleet, facts.excluded)
-    policy = placing.policy_of(pool.spec)
+    if facts.conflicts:
+        said = after_lost_races(facts.conflicts, list(facts.excluded.values())[-1])
+        return _pending(step.let_go()).end(_no_fit(f"waits for a place: {said}"), unfit=("NoFit", said), after=step.now)
+    fleet = placing.without(step.view.fleet, (claim.id for claim in step.held))
+    request = question(step.job, step.status, step.view, fleet, facts.excluded, now=step.now)
+    policy = placing.policy_of(pool.spec, step.view.scheduling)
     made = plan(request, fleet, policy, seed=facts.seed)
     payload = summary(made, policy.ranking).to_dict()
+    payload["replay"] = {"seed": facts.seed, "now": step.now, "excluded": dict(facts.excluded)}
     if isinstance(made.answer, Placed):
-        return _placed(step, made.answer, payload)
+        return _placed(step, made.answer, request, payload)
     return _nowhere(step, payload)
 
 
-def _placed(step: Step, answer: Placed, payload: Mapping[str, object]) -> Decision:
+def _placed(step: Step, answer: Placed, request: Request, payload: Mapping[str, object]) -> Decision:
     """Claim the room and order the start, in one decision."""
     job, spec, status = step.job, step.job.spec, step.status
     instance = ids.InstanceId(job.uid, status.run_generation, status.attempt)
-    claim = _claim(job.ref, spec, str(instance), job.uid, answer.node, [s.mate for s in step.view.siblings])
+    claim = _claim(step, answer, str(instance))
     node = step.view.fleet.node(answer.node)
     restarts = status.restarts
     if status.owes_restart:
@@ -159,13 +162,15 @@ def _placed(step: Step, answer: Placed, payload: Mapping[str, object]) -> Decisi
         zone=None if node is None else node.zone or None,
         instance_id=str(instance),
         instance_key=spec.role,
+        devices=tuple(atom.id for atom in answer.devices),
+        gpu_index=next((atom.position for atom in answer.devices if atom.kind == placing.GPU), None),
     )
-    step = step.plus(claims=(Reserve(claim),), events=(event,), wake=_followers(step))
+    step = step.plus(claims=(Reserve(claim, request.labels),), events=(event,), wake=_followers(step))
     begin = spec.start_date_time
     if begin is not None and begin > step.now:
         ready = condition("Ready", False, "Scheduled", f"has its place on {answer.node} and starts at {rfc3339(begin)}")
         return step.on(phase="scheduled").end(ready, room=answer.node, after=begin, cite=event)
-    effect = commands.start(job, instance, answer.node)
+    effect = commands.start(job, instance, answer.node, step.status.devices, step.status.gpu_index)
     ready = condition("Ready", False, "Starting", f"starts on {answer.node}")
     return step.on(phase="starting").plus(effects=(effect,)).end(ready, room=answer.node, cite=event)
 
@@ -195,20 +200,23 @@ def _nowhere(step: Step, payload: Mapping[str, object]) -> Decision:
     )
 
 
-def _claim(ref: Ref, spec: JobSpec, instance: str, uid: str, node: str, mates: list[placing.Mate]) -> Allocation:
+def _claim(step: Step, answer: Placed, instance: str) -> Allocation:
+    job, spec = step.job, step.job.spec
     amounts = placing.amounts_of(spec)
     return Allocation(
         id=instance,
-        uid=uid,
-        owner=ref,
+        uid=job.uid,
+        owner=job.ref,
         instance=instance,
         pool=spec.pool,
-        node=node,
+        node=answer.node,
         capacity_milli=amounts.capacity_milli,
         cores=amounts.cores,
         memory_mib=amounts.memory_mib,
         ports=spec.requirements.required_host_ports,
-        exclusive=placing.exclusive(spec, mates),
+        exclusive=placing.exclusive(spec, [sibling.mate for sibling in step.view.siblings]),
+        devices=tuple(Booking(atom.id, atom.units) for atom in answer.devices),
+        starts_at=step.now if answer.devices else None,
     )
 
 
@@ -246,7 +254,7 @@ def _pending(step: Step) -> Step:
 def _emptied(step: Step) -> Step:
     status = without_instance(step.status)
     return step.on(**{name: getattr(status, name) for name in ("node", "tier", "zone", "address", "instance_key")}).on(
-        instance_id=None, pid=None, started_at=None, ready_at=None, ports=()
+        instance_id=None, pid=None, started_at=None, ready_at=None, ports=(), devices=(), gpu_index=None
     )
 
 

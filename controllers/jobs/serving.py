@@ -54,7 +54,13 @@ def _unsent(step: Step, claim: Allocation) -> Decision:
     if begin is not None and begin > step.now:
         ready = condition("Ready", False, "Scheduled", f"has its place on {claim.node} and starts at {rfc3339(begin)}")
         return step.on(phase="scheduled").end(ready, room=claim.node, after=begin)
-    effect = commands.start(step.job, ids.read(claim.instance), claim.node)
+    effect = commands.start(
+        step.job,
+        ids.read(claim.instance),
+        claim.node,
+        tuple(booking.device for booking in claim.devices),
+        step.status.gpu_index,
+    )
     ready = silent_ready(step, claim.instance, claim.node, "starts on") or _starting(f"starts on {claim.node}")
     return step.on(phase="starting").plus(effects=(effect,)).end(ready, room=claim.node)
 

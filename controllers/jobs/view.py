@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from controllers.expansion import BUNDLE_LABEL
 from controllers.placing import Mate
 from controllers.runtime.controller import Reader
+from controllers.scheduling import PLAIN, Scheduling
 from placement import FleetView
 from resources import conditions
 from resources.allocation import Allocation
@@ -63,6 +64,7 @@ class JobView:
     fleet: FleetView = field(default_factory=FleetView)
     capacity_revision: int = 0
     """The pool's, as the fleet view shows it."""
+    scheduling: Scheduling = PLAIN
 
     def node(self, name: str) -> NodeState:
         return self.nodes.get(name) or NodeState(name, silent=True, lost=True, given_up=True, connected=False)
@@ -89,6 +91,7 @@ def observe(job: Job, reader: Reader) -> JobView:
         siblings=tuple(_sibling(other) for other in siblings if isinstance(other, Job) and other.uid != job.uid),
         fleet=reader.fleet(),
         capacity_revision=reader.capacity_revision(job.spec.pool),
+        scheduling=reader.scheduling(),
     )
 
 

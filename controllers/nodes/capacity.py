@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from controllers.runtime.decision import Room
 from resources.allocation import Allocation
+from resources.devices import Device
 from resources.facts import Inventory, NodeFacts
 from resources.node import Amount, Node, NodeSpec
 from resources.quantities import scaled_down
@@ -24,7 +25,7 @@ def amounts(spec: NodeSpec, facts: NodeFacts | None, allocations: Sequence[Alloc
     }
 
 
-def rooms(node: Node, facts: NodeFacts | None) -> tuple[Room, ...]:
+def rooms(node: Node, facts: NodeFacts | None, devices: tuple[Device, ...] = ()) -> tuple[Room, ...]:
     """What the ledger guards: totals and what of them may be claimed. A node that was never heard of has none."""
     if facts is None:
         return ()
@@ -35,7 +36,7 @@ def rooms(node: Node, facts: NodeFacts | None) -> tuple[Room, ...]:
         "cores": (has.cores, has.cores),
         "memory": (has.memory_mib, has.memory_mib),
     }
-    return (Room(node.name, node.spec.pool, amounts),)
+    return (Room(node.name, node.spec.pool, amounts, devices),)
 
 
 def cap_of(spec: NodeSpec, inventory: Inventory) -> float:

@@ -31,6 +31,10 @@ class StartJob:
     attempt: int
     spec: JobSpec
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    devices: tuple[str, ...] = ()
+    """Ids of the devices that it gets, in the order of its asks."""
+    gpu_index: int | None = None
+    """Which of the node's GPUs the first of them is."""
     prepare: bool = False
     """Admit it, hold its room, and let it begin when StartPrepared says so."""
 
@@ -119,6 +123,8 @@ def start_of(effect: EffectRecord, secrets: Mapping[str, str], *, prepare: bool 
         instance_key=request["instanceKey"],
         attempt=request["attempt"],
         spec=JobSpec.model_validate(request["spec"]),
+        devices=tuple(request.get("devices", ())),
+        gpu_index=request.get("gpuIndex"),
         secrets=secrets,
         prepare=prepare,
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from controllers.runtime.decision import Apply, Block, Decision, Delete, Release, Reserve, Unblock
+from resources.allocation import Allocation
 from resources.canonical import Document
 from resources.effect import EFFECTS_FINALIZER
 from resources.resource import Resource, Status
-from store import applied, effects, events, ledger, queue, resources
-from store.errors import StoreError
+from store import applied, bookings, effects, events, ledger, queue, resources
+from store.errors import Short, StoreError
 from store.queue import Claim
 from store.tx import Tx
 
@@ -41,14 +42,16 @@ def _store(tx: Tx, resource: Resource[Any, Any], decision: Decision) -> Resource
     """What a decision on an older version runs into is a conflict, whatever it is."""
     for room in decision.rooms:
         ledger.set_room(tx, room.node, room.pool, dict(room.amounts))
+        bookings.set_devices(tx, room.node, room.devices)
     for block in decision.blocks:
         _block(tx, block)
     for change in decision.claims:
         match change:
             case Release(allocation_id=allocation):
                 ledger.release(tx, allocation)
-            case Reserve(allocation=allocation_):
-                ledger.reserve(tx, allocation_)
+            case Reserve(allocation=allocation_, labels=labels):
+                _for_somebody_there(tx, resource, allocation_)
+                ledger.reserve(tx, allocation_, labels)
     for key in decision.cancel:
         effects.unwant(tx, resource.uid, key)
     wanted = [effects.record(tx, resource, effect) for effect in decision.effects]
@@ -74,6 +77,16 @@ def _finalizers(tx: Tx, resource: Resource[Any, Any], decision: Decision, *, ope
     if held and not opened:
         opened = effects.any_open(tx, resource.uid)
     return (*kept, EFFECTS_FINALIZER) if opened else kept
+
+
+def _for_somebody_there(tx: Tx, resource: Resource[Any, Any], allocation: Allocation) -> None:
+    """Raises Short where a reservation that this pass placed beside its own has changed or gone since."""
+    if allocation.owner.kind != "reservation" or allocation.uid == resource.uid:
+        return
+    other = resources.by_uid(tx, allocation.uid)
+    planned = int(allocation.id.rsplit(".", 2)[1])
+    if other is None or other.deleting or other.generation != planned:
+        raise Short(allocation.node, f"{allocation.owner} has changed or gone")
 
 
 def _block(tx: Tx, change: Block | Unblock) -> None:

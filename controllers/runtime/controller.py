@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from controllers.runtime.decision import Decision, Facts
+from controllers.scheduling import Scheduling
 from placement import FleetView
 from resources.allocation import Allocation
+from resources.devices import Device
 from resources.effect import EffectRecord
 from resources.facts import Instance, NodeFacts
 from resources.node import NoSchedule
@@ -36,6 +38,10 @@ class Reader(Protocol):
     ) -> Sequence[Allocation]: ...
     def instances(self, *, uid: str | None = None, node: str | None = None) -> Sequence[Instance]: ...
     def facts(self, node: str) -> NodeFacts | None: ...
+    def devices(self, node: str) -> Sequence[Device]:
+        """As they count for placement, in the order in which the node lists them."""
+        ...
+
     def effects(self, uid: str) -> Sequence[EffectRecord]: ...
     def refusals(self, node: str, since: float) -> Sequence[EffectRecord]:
         """Starts that this node refused since then (unix seconds), oldest first, less those that no node would take."""
@@ -60,6 +66,14 @@ class Reader(Protocol):
 
     def capacity_revision(self, pool: str) -> int:
         """Rises whenever the pool gains room; `Decision.no_place_since` fences a decision not to place with it."""
+        ...
+
+    def line(self, pool: str, own: Ref) -> Sequence[Resource[Any, Any]]:
+        """Reservations of the pool that wait, the oldest first, less those that another pass works on now."""
+        ...
+
+    def scheduling(self) -> Scheduling:
+        """Plugins of the placer, and what the server sets for every pool."""
         ...
 
     def fleet(self) -> FleetView:

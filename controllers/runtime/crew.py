@@ -176,11 +176,13 @@ class Crew(Generic[C]):
             mine.clear()
             self._coming = False
             self._at_work.add(number)
-            self._do()
-            self._at_work.discard(number)
+            try:
+                self._do()
+            finally:
+                self._at_work.discard(number)
+                self._idle.append(number)
             if self.stopping:
                 return
-            self._idle.append(number)
             if self._ready:
                 self.wake()
             elif self._behind:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from resources.allocation import Allocation
 from resources.canonical import Document
+from resources.devices import Device
 from resources.effect import Effect
 from resources.event import Event
 from resources.reference import Ref
@@ -35,9 +36,10 @@ class Delete:
 
 @dataclass(frozen=True)
 class Reserve:
-    """Claim room on a node under the ledger's guards."""
+    """Claim room on a node under the ledger's guards. The node still has these labels: key to value, "*" is any."""
 
     allocation: Allocation
+    labels: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -67,12 +69,13 @@ class Unblock:
 class Room:
     """What a node has: resource (vcpu in thousandths, cores, memory in MiB) to (total, claimable).
 
-    Claims stay as they are.
+    `devices` in the order in which the node lists them. Claims stay as they are.
     """
 
     node: str
     pool: str
     amounts: Mapping[str, tuple[int, int]]
+    devices: tuple[Device, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,8 @@ class Facts:
     now: float
     seed: int = 0
     excluded: Mapping[str, str] = field(default_factory=dict)
+    conflicts: int = 0
+    """Lost races of this pass where there were too many: no place is looked for any more."""
 
 
 @dataclass(frozen=True)

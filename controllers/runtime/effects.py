@@ -169,6 +169,8 @@ class EffectWorkers:
                 return seen, isinstance(seen, Applied)
         if unwanted:
             return Rejected(effects.UNWANTED, code="cancelled"), False
+        if not effect.whole:
+            return Rejected("its record does not match its fingerprint; nothing was called", code="DAMAGED"), False
         try:
             return self._driver.apply(effect), False
         except Exception as error:  # a driver that raises says nothing about what happened
@@ -183,8 +185,11 @@ class EffectWorkers:
             raise ObserveFailed(f"{type(error).__name__}: {error}") from error
 
     def _deleting(self, effect: EffectRecord) -> bool:
-        with self._store.read() as tx:
-            owner = resources.by_uid(tx, effect.uid)
+        try:
+            with self._store.read() as tx:
+                owner = resources.by_uid(tx, effect.uid)
+        except Exception as error:  # whether it is still wanted cannot be told: it is left alone, and asked again
+            raise ObserveFailed(f"{type(error).__name__}: {error}") from error
         return owner is None or owner.deleting
 
     def _receipt(self, tx: Tx, *, claim: EffectClaim, answer: Answer, recovered: bool) -> None:
@@ -208,7 +213,7 @@ class EffectWorkers:
 
 
 class ObserveFailed(Exception):
-    """The driver could not say what is; the record stays unchanged."""
+    """Nobody could say what is; the record stays unchanged."""
 
 
 def _event(effect: EffectRecord, *, recovered: bool) -> Event | None:

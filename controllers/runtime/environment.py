@@ -11,12 +11,16 @@ import time
 import uuid
 from collections.abc import Callable
 
+import structlog
+
 from controllers.runtime.signals import Gate
 
+log = structlog.get_logger("rmctl.task")
 SWITCH_SECONDS = 0.0005
 """Beside busy threads an event loop answers within milliseconds only when threads give way this often."""
 COLLECT_AFTER = 20_000
 """New objects between two searches for cycles: what a server makes either dies at once or lives long."""
+AGAIN_SECONDS = 1.0
 
 
 def settle_in() -> None:
@@ -27,7 +31,10 @@ def settle_in() -> None:
 
 
 class Threads:
-    """Tasks are threads; instants are the machine's."""
+    """Tasks are threads; instants are the machine's.
+
+    A task that fails begins again: a server that has lost a worker to one damaged page looks well, and does less.
+    """
 
     def __init__(self) -> None:
         self._local = threading.local()
@@ -42,7 +49,15 @@ class Threads:
         return Gate()
 
     def spawn(self, name: str, target: Callable[[], None]) -> threading.Thread:
-        thread = threading.Thread(target=target, name=name, daemon=True)
+        def run() -> None:
+            while True:
+                try:
+                    return target()
+                except Exception:
+                    log.exception("task failed", task=name)
+                    time.sleep(AGAIN_SECONDS)
+
+        thread = threading.Thread(target=run, name=name, daemon=True)
         thread.start()
         return thread
 

@@ -16,9 +16,14 @@ REASON = "ReconcileFailed"
 MAX_MESSAGE = 1024
 
 
+class Foreseen(Exception):
+    """Its text is for people as it stands."""
+
+
 def tell(tx: Tx, claim: Claim, error: Exception) -> None:
     """Everything but Ready is left as it was last known. A row that cannot be read is told nothing."""
-    message = f"{type(error).__name__}: {_cause(error)}"[:MAX_MESSAGE]
+    said = str(error) if isinstance(error, Foreseen) else f"{type(error).__name__}: {_cause(error)}"
+    message = said[:MAX_MESSAGE]
     resource = note(tx, claim, Event(REASON, message, "Warning"))
     if resource is None or not claim.errors:
         return

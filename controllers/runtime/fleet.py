@@ -7,16 +7,22 @@ from contextlib import contextmanager
 from typing import Any
 
 from controllers.runtime.decision import Decision, Reserve
-from placement import Amounts, Claim, FleetView, NodeView, Spare
+from controllers.runtime.seen import board_of, less_open, seen, spare_of
+from controllers.scheduling import PLAIN, Scheduling
+from placement import Amounts, Board, FleetView, NodeView
 from resources.allocation import Allocation
 from resources.facts import NodeFacts
 from resources.job import Job
 from resources.node import Node
 from resources.pool import Pool, PoolSpec
-from store import ledger, nodes, resources
-from store.notes import BlocksChanged, Gone, NodeReported, Released, Reserved, RoomSet, Written
+from resources.reservation import Reservation
+from store import bookings, ledger, nodes, resources
+from store.notes import BlocksChanged, DevicesSet, Gone, NodeReported, Released, Reserved, RoomSet, Written
 from store.store import Store
 from store.tx import Tx
+
+Waiting = Job | Reservation
+"""What looks for a place."""
 
 
 class Fleet:
@@ -26,13 +32,15 @@ class Fleet:
     So a snapshot opened under the lock is never newer than the view.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, scheduling: Scheduling = PLAIN) -> None:
         self.view = FleetView()
+        self.scheduling = scheduling
         self._store = store
         self._nodes: dict[str, Node] = {}
         self._rooms: dict[str, dict[str, tuple[int, int]]] = {}
         self._facts: dict[str, NodeFacts] = {}
         self._blocks: dict[str, tuple[str, ...]] = {}
+        self._boards: dict[str, Board | None] = {}
         self._pools: dict[str, PoolSpec] = {}
         self._tiers: dict[str, dict[str, str]] = {}
         self._homes: dict[str, str] = {}
@@ -40,7 +48,7 @@ class Fleet:
         self._gains: dict[str, int] = {}
         self._reserved: set[str] = set()
         """Ids of the claims that are stored."""
-        self._waiting: dict[str, dict[str, Job]] = {}
+        self._waiting: dict[str, dict[str, Waiting]] = {}
         self.gained: set[str] = set()
         """Pools that gained room since the set was last emptied."""
         self.touched: set[tuple[str, str]] = set()
@@ -79,10 +87,16 @@ class Fleet:
     def capacity_revision(self, pool: str) -> int:
         return self._gains.get(pool, 0)
 
-    def waiting(self, pool: str) -> tuple[Job, ...]:
-        """Jobs that wait for a place, by priority, then age."""
-        jobs = self._waiting.get(pool, {}).values()
-        return tuple(sorted(jobs, key=lambda job: (-job.spec.priority, job.status.waiting_since or job.created_at)))
+    def waiting(self, pool: str) -> tuple[Waiting, ...]:
+        """Jobs and reservations that wait for a place, by priority, then age."""
+        return tuple(sorted(self._waiting.get(pool, {}).values(), key=_turn))
+
+    def line(self, pool: str) -> tuple[Reservation, ...]:
+        """Reservations of the pool that wait, the oldest first."""
+        found = [one for one in self._waiting.get(pool, {}).values() if isinstance(one, Reservation)]
+        return tuple(
+            sorted(found, key=lambda one: (one.status.waiting_since or one.created_at, one.created_at, one.uid))
+        )
 
     def _load(self, tx: Tx) -> None:
         for pool in resources.list_all(tx, "pool"):
@@ -90,6 +104,7 @@ class Fleet:
             self._pool(pool)
         self._rooms = ledger.all_rooms(tx)
         self._blocks = ledger.all_blocks(tx)
+        self._boards = {node: board_of(found) for node, found in bookings.all_devices(tx).items()}
         self._facts = {facts.node: facts for facts in nodes.all_facts(tx)}
         for node in resources.list_all(tx, "node"):
             assert isinstance(node, Node)
@@ -98,8 +113,8 @@ class Fleet:
         for allocation in ledger.list_allocations(tx):
             self._reserved.add(allocation.id)
             self.view.put_claim(seen(allocation))
-        for job in resources.list_all(tx, "job"):
-            assert isinstance(job, Job)
+        for job in (*resources.list_all(tx, "job"), *resources.list_all(tx, "reservation")):
+            assert isinstance(job, Job | Reservation)
             self._job(job)
 
     def _follow(self, notes: Sequence[object]) -> None:
@@ -110,7 +125,7 @@ class Fleet:
                     self._show(node.name)
                 case Written(resource=Pool() as pool):
                     self._pool(pool)
-                case Written(resource=Job() as job):
+                case Written(resource=(Job() | Reservation()) as job):
                     self._job(job)
                 case Gone(resource=gone):
                     self._forget(gone)
@@ -125,6 +140,10 @@ class Fleet:
                     self._gain(allocation.pool)
                 case RoomSet(node=name, room=room):
                     self._rooms[name] = room
+                    self._show(name)
+                case DevicesSet(node=name, devices=devices):
+                    self._boards[name] = board_of(devices)
+                    self.touched.add(("node", name))
                     self._show(name)
                 case BlocksChanged(node=name, reasons=reasons):
                     self._blocks[name] = reasons
@@ -148,10 +167,10 @@ class Fleet:
             for node in [node for node in self._nodes.values() if node.spec.pool == pool.name]:
                 self._show(node.name)
 
-    def _job(self, job: Job) -> None:
+    def _job(self, job: Waiting) -> None:
         for waiting in self._waiting.values():
             waiting.pop(job.uid, None)
-        if job.status.phase == "pending" and job.status.node is None and not job.deleting:
+        if job.status.phase == "pending" and not job.deleting and not (isinstance(job, Job) and job.status.node):
             self._waiting.setdefault(job.spec.pool, {})[job.uid] = job
         self.touched.add(("pool", job.spec.pool))
 
@@ -162,11 +181,12 @@ class Fleet:
                 self._rooms.pop(gone.name, None)
                 self._facts.pop(gone.name, None)
                 self._blocks.pop(gone.name, None)
+                self._boards.pop(gone.name, None)
                 self.view.remove_node(gone.name)
                 self.touched.add(("pool", gone.spec.pool))
             case Pool():
                 self._pools.pop(gone.name, None)
-            case Job():
+            case Job() | Reservation():
                 self._waiting.get(gone.spec.pool, {}).pop(gone.uid, None)
                 self.touched.add(("pool", gone.spec.pool))
             case _:
@@ -189,7 +209,8 @@ class Fleet:
         after = self.view.node(name)
         if before != after:
             self.touched.add(("pool", node.spec.pool))
-            self._gain(node.spec.pool)
+            if before is None or after is None or not less_open(before, after):
+                self._gain(node.spec.pool)
 
     def _view_of(self, node: Node) -> NodeView:
         room = self._rooms.get(node.name, {})
@@ -210,24 +231,11 @@ class Fleet:
             no_schedule=blocks if room else tuple(dict.fromkeys((*blocks, "no inventory"))),
             capacity=Amounts(*(room.get(resource, (0, 0))[1] for resource in ("vcpu", "cores", "memory"))),
             images=frozenset(facts.inventory.images) if facts else frozenset(),
-            spare=_spare(node),
+            board=self._boards.get(node.name),
+            spare=spare_of(node.spec, node.status),
         )
 
 
-def _spare(node: Node) -> Spare | None:
-    tag, known = node.spec.spare, node.status.spare
-    if tag is None:
-        return None
-    return Spare(tag.reserved_for, tag.exclusive, consumed=known is not None and known.consumed)
-
-
-def seen(allocation: Allocation) -> Claim:
-    """An allocation as the placer sees it."""
-    return Claim(
-        allocation=allocation.id,
-        owner=f"{allocation.owner.project}/{allocation.owner.name}",
-        node=allocation.node,
-        amounts=Amounts(allocation.capacity_milli, allocation.cores, allocation.memory_mib),
-        ports=allocation.ports,
-        exclusive=allocation.exclusive,
-    )
+def _turn(waiting: Waiting) -> tuple[int, float]:
+    priority = waiting.spec.priority if isinstance(waiting, Job) else 0
+    return -priority, waiting.status.waiting_since or waiting.created_at

@@ -13,7 +13,8 @@ from controllers.runtime.fleet import Fleet
 from controllers.runtime.passes import TOGETHER, Passes
 from controllers.runtime.upkeep import Retention, Upkeep
 from controllers.runtime.waker import Waker
-from store import effects, holds, nodes, queue
+from controllers.scheduling import PLAIN, Scheduling
+from store import effects, holds, nodes, queue, set_back
 from store.environment import Environment
 from store.store import Store
 from store.tx import Tx
@@ -37,12 +38,13 @@ class Manager:
         together: int = TOGETHER,
         dry: bool = False,
         retention: Retention | None = None,
+        scheduling: Scheduling = PLAIN,
     ) -> None:
         """`dry`: effects are recorded and none is begun. Without `retention` nothing that is over is ever dropped."""
         self.store = store
         self._dry = dry
         self.started_at = environment.now()
-        self.fleet = Fleet(store)
+        self.fleet = Fleet(store, scheduling)
         self.passes = Passes(
             store,
             self.fleet,
@@ -86,6 +88,7 @@ def _take_over(tx: Tx, *, dry: bool) -> None:
     """The folder's lock is held: claims of earlier servers are void, and every node's silence counts from now."""
     queue.expire_all(tx)
     effects.expire_all(tx)
+    set_back.hurry(tx)
     nodes.restart_clocks(tx)
     hold = holds.find(tx)
     if dry and hold is None:

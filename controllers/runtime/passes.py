@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -31,8 +31,6 @@ from store.store import Store, notes_of
 from store.tx import Tx
 
 log = structlog.get_logger("rmctl.pass")
-ATTEMPTS = 3
-"""Lost races in one pass before its key waits."""
 TOGETHER = 32
 """Passes of one worker that share a commit."""
 SLOW_SECONDS = 0.005
@@ -163,7 +161,8 @@ class Passes:
         """`about` is what the log tells of the pass: the generation it worked on, why and for how long it waits."""
         controller = self._controllers.get(claim.ref.kind)
         excluded: dict[str, str] = {}
-        for attempt in range(ATTEMPTS):
+        attempts = self._fleet.scheduling.max_attempts
+        for attempt in range(attempts):
             snapshot = nullcontext(tx) if attempt == 0 else self._store.read()
             planning = self._fleet.planning() if controller is not None and controller.places else nullcontext()
             with snapshot as reading, planning:
@@ -187,6 +186,28 @@ class Passes:
                     return "settled"
                 about.update(_waits(resource, decision))
                 return "requeued"
+        if excluded:
+            return (yield from self._give_up(claim, controller, excluded, attempts, about))
+        yield partial(queue.requeue, claim=claim, delay=0.0)
+        return "lost races"
+
+    def _give_up(
+        self,
+        claim: Claim,
+        controller: Controller[Any, Any] | None,
+        excluded: Mapping[str, str],
+        attempts: int,
+        about: dict[str, Any],
+    ) -> Steps:
+        """The key says how often it lost, and is due again at once."""
+        planning = self._fleet.planning() if controller is not None and controller.places else nullcontext()
+        with self._store.read() as reading, planning:
+            resource, decision = self._decide(claim, controller, excluded, reading, about, conflicts=attempts)
+        if resource is not None and decision is not None:
+            told: Write = partial(self._commit, claim=claim, resource=resource, decision=decision)
+            with suppress(Short, RoomGained):
+                yield told
+                return "lost races"
         yield partial(queue.requeue, claim=claim, delay=0.0)
         return "lost races"
 
@@ -197,6 +218,7 @@ class Passes:
         excluded: Mapping[str, str],
         tx: Tx,
         about: dict[str, Any],
+        conflicts: int = 0,
     ) -> tuple[Resource[Any, Any] | None, Decision | None]:
         resource = resources.find(tx, claim.ref)
         if resource is not None:
@@ -210,7 +232,7 @@ class Passes:
         view = controller.observe(resource, reader)
         released = pausing.released(tx, resource)
         seed = self._environment.random().getrandbits(32)
-        facts = Facts(now=self._environment.now(), seed=seed, excluded=dict(excluded))
+        facts = Facts(now=self._environment.now(), seed=seed, excluded=dict(excluded), conflicts=conflicts)
         decision = controller.decide(resource, view, facts)
         return resource, replace(decision, wake=(*decision.wake, *released)) if released else decision
 
@@ -246,6 +268,9 @@ class Passes:
             except Failed:
                 if self._crew.patience.over:
                     return "untold"
+            except Exception:  # its row cannot even be told: the lease that runs out is its error and its backoff
+                log.exception("the failure of a pass could not be stored")
+                return "untold"
             else:
                 return outcome
 
@@ -256,4 +281,4 @@ def _waits(resource: Resource[Any, Any], decision: Decision) -> dict[str, Any]:
 
 
 def _soonest(notes: Sequence[object]) -> float | None:
-    return min((note.at for note in notes_of(notes, Woken)), default=None)
+    return min((n.at for n in notes_of(notes, Woken) if queue.lane_of(n.ref) == queue.HERE), default=None)

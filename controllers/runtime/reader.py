@@ -6,14 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from controllers.runtime.fleet import Fleet
+from controllers.scheduling import Scheduling
 from placement import FleetView
 from resources.allocation import Allocation
+from resources.devices import Device
 from resources.effect import EffectRecord
 from resources.facts import Instance, NodeFacts
+from resources.job import Job
 from resources.node import NoSchedule
 from resources.reference import Ref
 from resources.resource import Resource
-from store import effects, ledger, nodes, resources
+from store import backlog, bookings, effects, ledger, nodes, resources
 from store.tx import Tx
 
 SILENT = frozenset({"silent", "lost"})
@@ -48,6 +51,9 @@ class SnapshotReader:
     def facts(self, node: str) -> NodeFacts | None:
         return nodes.facts(self._tx, node)
 
+    def devices(self, node: str) -> Sequence[Device]:
+        return bookings.devices_of(self._tx, node)
+
     def effects(self, uid: str) -> Sequence[EffectRecord]:
         return effects.of(self._tx, uid)
 
@@ -68,10 +74,17 @@ class SnapshotReader:
         return tuple(node.name for node in self.nodes(pool) if node.status.phase in SILENT)
 
     def waiting_jobs(self, pool: str) -> int:
-        return len(self._fleet.waiting(pool))
+        return sum(isinstance(one, Job) for one in self._fleet.waiting(pool))
 
     def capacity_revision(self, pool: str) -> int:
         return self._fleet.capacity_revision(pool)
+
+    def line(self, pool: str, own: Ref) -> Sequence[Resource[Any, Any]]:
+        busy = backlog.busy(self._tx, own.kind) - {own}
+        return tuple(one for one in self._fleet.line(pool) if one.ref not in busy)
+
+    def scheduling(self) -> Scheduling:
+        return self._fleet.scheduling
 
     def fleet(self) -> FleetView:
         return self._fleet.view

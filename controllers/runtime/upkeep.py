@@ -10,7 +10,7 @@ from functools import partial
 import structlog
 
 from controllers.runtime.patience import Patience
-from store import changes, orphans, retention
+from store import changes, orphans, retention, set_back, workflow_runs
 from store.environment import Environment, Task
 from store.errors import Failed
 from store.retention import Keys
@@ -53,6 +53,8 @@ class Upkeep:
 
     def look(self) -> None:
         """What a minute asks for, and once a day the rest."""
+        if hurried := self._patience.write(set_back.hurry):
+            log.warning("the clock was set back", due_now=hurried)
         self.compact()
         with self._store.read() as tx:
             swept = retention.swept_at(tx)
@@ -78,10 +80,12 @@ class Upkeep:
         self._drop(effects, retention.drop_effects)
         self._drop(events, partial(retention.drop_events, before=before))
         credentials = self._patience.write(partial(retention.drop_credentials, before=before))
+        runs = self._patience.write(partial(workflow_runs.drop_old, before=before, most=AT_ONCE))
         for uid in strays:
             self._patience.write(partial(orphans.let_go, uid=uid))
         self._patience.write(retention.note_sweep)
-        log.info("swept", effects=len(effects), events=len(events), credentials=credentials, orphans=len(strays))
+        gone = {"effects": len(effects), "events": len(events), "credentials": credentials}
+        log.info("swept", orphans=len(strays), runs=runs, **gone)
 
     def _drop(self, keys: Keys, drop: Callable[..., None]) -> None:
         for start in range(0, len(keys), AT_ONCE):

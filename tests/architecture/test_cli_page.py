@@ -19,6 +19,6 @@ def test_every_verb_of_the_contract_has_a_place() -> None:
     wanted = (
         "apply get describe why plan wait delete logs exec events top start stop restart cordon uncordon node pause"
         " resume reconcile effects audit backup restore doctor repair diff edit patch label annotate explain"
-        " api-resources schema demo server agent init secret completion version validate place queue metrics"
+        " api-resources schema demo server agent init secret completion version validate place queue metrics reserve"
     )
     assert set(wanted.split()) <= known

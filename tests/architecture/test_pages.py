@@ -10,12 +10,13 @@ import pytest
 from pydantic import BaseModel
 from ruamel.yaml import YAML
 
-from cli.settings import Cadence, ServerSettings
+from cli.settings import Cadence, Definitions, Placement, ServerSettings
 from resources.bundle import BundleSpec, ResiliencePolicy
 from resources.job_entry import JobEntry, Probe, Requirements
 from resources.node import NodeSpec
 from resources.pool import PoolSpec, Tier
 from resources.registry import BY_NAME
+from resources.reservation import ReservationSpec
 from resources.template import TemplateSpec
 from resources.validation import parse
 from tests.architecture.tree import ROOT
@@ -53,7 +54,10 @@ def test_manifests_in_the_pages_are_valid(document: dict[str, Any]) -> None:
         ("pools", Tier),
         ("pools", TemplateSpec),
         ("nodes", NodeSpec),
+        ("placement", ReservationSpec),
         ("settings", Cadence),
+        ("settings", Placement),
+        ("settings", Definitions),
         ("settings", ServerSettings),
     ],
 )

@@ -11,7 +11,7 @@ import structlog
 
 from controllers.runtime.environment import settle_in
 
-SUITES = ("store", "cycle", "queue", "size", "memory", "placement", "client", "start", "lost", "agents")
+SUITES = ("store", "cycle", "queue", "size", "memory", "placement", "devices", "client", "start", "lost", "agents")
 
 
 def main(words: list[str]) -> int:

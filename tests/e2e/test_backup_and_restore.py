@@ -154,7 +154,7 @@ ROTTEN = {
     "pool/default: stored row does not match its checksum": sql(
         "UPDATE resources SET spec = replace(spec, 'fixed', 'fixee') WHERE kind = 'pool'"
     ),
-    "has schema 9999, this program knows up to 0001": sql("UPDATE alembic_version SET version_num = '9999'"),
+    "has schema 9999, this program knows up to 0003": sql("UPDATE alembic_version SET version_num = '9999'"),
 }
 
 
@@ -189,3 +189,12 @@ def test_a_file_is_replaced_only_when_asked_to_and_only_by_a_whole_one(site: Sit
     assert subprocess.run(["ls", "-A", str(tmp_path)], capture_output=True, text=True, check=True).stdout.split() == [
         "backup.db"
     ]
+
+
+def test_what_a_killed_server_left_of_a_copy_goes_with_the_next_one(site: Site, tmp_path: Path) -> None:
+    beside = site.fleet.folder / "backups"
+    beside.mkdir()
+    for name in ("made-half", "made-half-journal", "schema-0000-1.db"):
+        (beside / name).touch()
+    assert site.rmctl("backup", str(tmp_path / "backup.db")).code == 0
+    assert [path.name for path in beside.iterdir()] == ["schema-0000-1.db"]

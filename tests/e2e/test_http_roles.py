@@ -22,7 +22,15 @@ from store import credentials, grants
 from store.store import Store
 from tests.http_serving import API, Served, a_document, serving
 
-MEANINGS = {"project": "default", "plural": "bundles", "kind": "bundle", "name": "ch-1", "key": "k", "resource": "x"}
+MEANINGS = {
+    "project": "default",
+    "plural": "bundles",
+    "kind": "bundle",
+    "name": "ch-1",
+    "key": "k",
+    "resource": "x",
+    "event": "1",
+}
 CALLERS = (*roles.ROLES, "agent")
 
 

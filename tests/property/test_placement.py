@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from placement import Placed, Provision, Unschedulable, plan
+from placement.bookings import devices_on
 from placement.explain import Summary, sentence, summary, trace, would_fit
 from placement.filters import FILTERS
 from placement.fullness import SCALE
@@ -17,8 +18,8 @@ thorough = settings(max_examples=1500, deadline=None)
 
 def plain(answer):
     match answer:
-        case Placed(node=node, tier=tier, violated=violated):
-            return ("placed", node, tier, violated)
+        case Placed(node=node, tier=tier, violated=violated, devices=devices):
+            return ("placed", node, tier, violated, tuple((atom.id, atom.units) for atom in devices))
         case Provision(tier=tier, shape=shape, zones=zones, violated=violated):
             return ("machine", tier, shape.instance_type, zones, violated)
         case Unschedulable(reason=reason):
@@ -176,5 +177,6 @@ def test_a_criterion_measures_from_nothing_to_the_whole(source):
     for tier in world.policy.tiers:
         scene = scene_of(request_, fleet, tier)
         roomy = [node for node in fleet.pool("main") if node.free.covers(request_.asked)]
+        roomy = [node for node in roomy if not devices_on(request_, node, binpack=True).filter]
         measured = [rule(request_, node, scene) for node in roomy for rule in CRITERIA.values()]
         assert all(0 <= value <= SCALE for value in measured)

@@ -90,7 +90,8 @@ def test_names_stay_sorted(source):
 
 
 VARIED = (
-    "exclusive forbid images labels override_reservation peers role same_zone spare template tenant excluded separate"
+    "exclusive forbid images labels override_reservation peers role same_zone spare template tenant excluded separate "
+    "devices start"
 ).split()
 
 

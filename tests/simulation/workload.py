@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 PROJECT = "default"
 TEMPLATES = ("encode", "mux")
 ANSWER_SECONDS = 30.0
+RESERVATIONS: dict[str, Document] = {
+    "short": {"pool": "local", "amounts": {"vcpuMilli": 100}, "durationSeconds": 90},
+    "vain": {"pool": "local", "devices": [{"class": "gpu", "count": 1}]},
+}
+"""One that comes to its end, and one for which there is nothing."""
 PATIENCES = ((15, 60), (12, 45), (8, 30))
 """After how many seconds a node is silent, and lost."""
 
@@ -41,6 +46,8 @@ class Client:
         profile = self._world.profile
         for name in TEMPLATES:
             self._template(name)
+        for name, document in RESERVATIONS.items():
+            self._reserve(name, document)
         names, weights = list(profile.operations), list(profile.operations.values())
         for _ in range(profile.changes):
             self._world.scheduler.sleep(self._random.choice(profile.pauses))
@@ -216,6 +223,10 @@ class Client:
 
         self._world.lost_seconds = min(self._world.lost_seconds, limits[1])
         self._write(change)
+
+    def _reserve(self, name: str, document: Document) -> None:
+        ref = Ref("reservation", name, PROJECT)
+        self._write(lambda tx: resources.find(tx, ref) or resources.create(tx, ref, document))
 
     def _template(self, name: str | None = None) -> None:
         ref = Ref("template", name or self._random.choice(TEMPLATES), PROJECT)

@@ -89,7 +89,7 @@ def detail(tx: Tx, resource: Stored, explanation: Explanation | None) -> Detail:
     owned = sorted(resources.owned(tx, resource.uid), key=lambda one: (one.ref.kind, one.name))
     elsewhere = (*TOLD_ELSEWHERE, "Jobs") if owned else TOLD_ELSEWHERE
     return Detail(
-        shown(resource.ref.kind, resource.name),
+        shown(resource.ref.kind, resource.key),
         resource.ref.kind,
         summary.sentence(document, now=tx.now),
         entry(document, tx.now, tiers),
@@ -128,7 +128,7 @@ def _owner(tx: Tx, resource: Stored) -> tuple[str, str]:
     found = resources.by_uid(tx, resource.owner) if resource.owner is not None else None
     if found is None:
         return "", ""
-    return shown(found.ref.kind, found.name), address(found.ref.kind, found.name, found.project)
+    return shown(found.ref.kind, found.key), address(found.ref.kind, found.name, found.project)
 
 
 def _conditions(document: Document, now: float) -> tuple[Condition, ...]:

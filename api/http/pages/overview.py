@@ -16,7 +16,7 @@ from resources.canonical import Document
 from resources.event import CHRONICLE
 from resources.names import shown
 from resources.reference import Ref
-from resources.registry import KINDS
+from resources.registry import every
 from store import changes, events, ledger, resources
 from store.tx import Tx
 
@@ -91,7 +91,7 @@ class Overview(NamedTuple):
 def overview(tx: Tx, project: str, *, problems: bool, everything: bool) -> Overview:
     """Of the cluster-wide kinds and one project, in the order of `rmctl get resources`."""
     found: dict[str, list[Document]] = {}
-    for kind in sorted(KINDS, key=lambda one: (BEFORE_BUNDLES if one.name in SAGAS else one.order, one.name)):
+    for kind in sorted(every(), key=lambda one: (BEFORE_BUNDLES if one.name in SAGAS else one.order, one.name)):
         stored = resources.list_all(tx, kind.name, project if kind.namespaced else None)
         listed = documents(tx, kind, sorted(stored, key=lambda one: one.name))
         found[kind.name] = [one for one in listed if everything or not _finished(one)]
@@ -117,7 +117,7 @@ def entry(document: Document, now: float, tiers: Tiers = NO_TIERS) -> Entry:
     metadata = document["metadata"]
     since = moment(metadata.get("creationTimestamp"))
     old = age(now - since) if since is not None else "-"
-    name = shown(document["kind"], metadata["name"])
+    name = shown(document["kind"], metadata.get("key") or metadata["name"])
     href = address(document["kind"], metadata["name"], metadata.get("namespace", ""))
     return Entry(name, glance.ready, glance.reason, old, glance.where, glance.detail, href)
 
@@ -173,7 +173,7 @@ def happened(
 
 def projects_of(tx: Tx) -> tuple[str, ...]:
     """`default`, and every project that something lives in."""
-    found = {one.project for kind in KINDS if kind.namespaced for one in resources.list_all(tx, kind.name)}
+    found = {one.project for kind in every() if kind.namespaced for one in resources.list_all(tx, kind.name)}
     return tuple(sorted(found | {"default"}))
 
 

@@ -95,3 +95,9 @@ def test_parameters_are_spelled_in_capitals():
         "RM_PARAM_BIT_RATE": "4500",
         "RM_PARAM__T_": "x",
     }
+
+
+def test_a_job_is_told_which_devices_it_got():
+    told = build(an_order(devices=("GPU-a", "GPU-b"), gpu_index=3), {}, {}, address="", socket="")
+    assert (told["RM_DEVICES"], told["RM_GPU_INDEX"]) == ("GPU-a,GPU-b", "3")
+    assert not {"RM_DEVICES", "RM_GPU_INDEX"} & set(build(an_order(), {}, {}, address="", socket=""))

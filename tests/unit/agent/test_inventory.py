@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from agent.inventory import take
 from agent.settings import AgentSettings
 from api.agent_wire import hello_of
 from api.proto import agent_pb2 as wire
+from api.proto.translate import inventory_from_wire
 from controllers.node import NodeController, NodeView
 from controllers.runtime.decision import Facts
+from resources.devices import Device
 from resources.facts import NodeFacts
 from resources.node import NicStatus, Node, NodeSpec, NodeStatus
 from resources.reference import Ref
@@ -50,24 +53,62 @@ def test_a_capacity_that_is_none_is_refused(tmp_path: Path, capacity: float):
         take(settings(tmp_path, capacity=capacity))
 
 
-def test_devices_come_from_a_file(tmp_path: Path):
+def listed(tmp_path: Path, *devices: Any) -> list[Device]:
+    """As the server reads them."""
     path = tmp_path / "devices.json"
-    path.write_text(json.dumps([{"id": "gpu0", "class": "gpu", "attributes": {"memoryMiB": 24576}, "links": ["gpu1"]}]))
-    [device] = take(settings(tmp_path, devices=path)).devices
-    assert (device.id, getattr(device, "class"), dict(device.attributes), list(device.links)) == (
-        "gpu0",
-        "gpu",
-        {"memoryMiB": "24576"},
-        ["gpu1"],
+    path.write_text(json.dumps(devices))
+    message = take(settings(tmp_path, devices=path, capacity=1))
+    return list(inventory_from_wire(message, "1").devices)
+
+
+@pytest.mark.req("F405")
+def test_devices_come_from_a_file(tmp_path: Path):
+    attributes = {"vramGiB": 80, "computeCapability": 9.5, "migCapable": True, "gpuModel": "H100", "serial": None}
+    told = {"id": "gpu1", "class": "gpu", "attributes": attributes, "numa": 1, "parent": "card", "healthy": False}
+    first, second = listed(
+        tmp_path,
+        {"id": "gpu0", "class": "gpu", "links": ["gpu1"], "bookable": False},
+        {**told, "links": {"gpu0": "NV18", "nic0": "PXB"}},
     )
+    assert first == Device("gpu0", "gpu", bookable=False, links={"gpu1": "NV"})
+    spelled = {"vramGiB": "80", "computeCapability": "9.5", "migCapable": "true", "gpuModel": "H100"}
+    assert second == Device("gpu1", "gpu", spelled, False, True, 1, "card", {"gpu0": "NV", "nic0": "PXB"})
 
 
-@pytest.mark.parametrize("content", ["", "{}x", "{}", '[{"id": "x"}]', '["x"]', "[1]"])
-def test_a_devices_file_of_another_shape_is_refused(tmp_path: Path, content: str):
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ({}, "expected a list of objects with id and class"),
+        ([1], "[0]: expected an object with id and class"),
+        ([{"id": "x"}], "[0].class: expected text of 1 to 253 characters"),
+        ([{"id": "", "class": "gpu"}], "[0].id: expected text of 1 to 253 characters"),
+        ([{"id": "x", "class": "gpu"}, {"id": "x", "class": "gpu"}], '[1].id: "x" is listed twice'),
+        ([{"id": "x", "class": "gpu", "numa": -1}], "[0].numa: expected a whole number of at least 0"),
+        ([{"id": "x", "class": "gpu", "healthy": "yes"}], "[0].healthy: expected true or false"),
+        ([{"id": "x", "class": "gpu", "links": {"y": "ETH"}}], "[0].links.y: expected one of NV, PIX, PXB, PHB, NODE"),
+        ([{"id": "x", "class": "gpu", "links": 5}], "[0].links: expected a list of ids"),
+        ([{"id": "x", "class": "gpu", "attributes": {"a": []}}], "[0].attributes.a: expected text, a number"),
+        ([{"id": "x", "class": "gpu", "model": "H100"}], "[0]: unknown field model; known are attributes, bookable"),
+    ],
+)
+def test_a_devices_file_of_another_shape_is_refused_with_its_place(tmp_path: Path, document: Any, said: str):
+    path = tmp_path / "devices.json"
+    path.write_text(json.dumps(document))
+    with pytest.raises(SettingsRefused, match=f"^--devices: {re.escape(str(path))}: {re.escape(said)}"):
+        take(settings(tmp_path, devices=path))
+
+
+@pytest.mark.parametrize("content", ["", "{}x"])
+def test_a_devices_file_that_is_no_json_is_refused(tmp_path: Path, content: str):
     path = tmp_path / "devices.json"
     path.write_text(content)
-    with pytest.raises(SettingsRefused, match="expected a JSON list of objects with id and class"):
+    with pytest.raises(SettingsRefused, match="expected JSON"):
         take(settings(tmp_path, devices=path))
+
+
+def test_a_devices_file_that_is_not_there_is_refused(tmp_path: Path):
+    with pytest.raises(SettingsRefused, match="No such file"):
+        take(settings(tmp_path, devices=tmp_path / "none.json"))
 
 
 @pytest.mark.req("F405")
@@ -93,7 +134,7 @@ def test_what_a_machine_has_reaches_the_store_and_its_node_shows_it(tmp_path: Pa
     status = NodeController().decide(node, NodeView(facts=stored), Facts(now=1.0)).status
     assert isinstance(status, NodeStatus)
     assert status.capacity["cores"].total == 4
-    assert (status.capabilities, status.images) == (("nvenc",), ("registry.example/encoder:3",))
+    assert (status.capabilities, status.images) == (("devices.limits", "nvenc"), ("registry.example/encoder:3",))
     assert (status.machine_id, status.boot_id) == ("0123456789abcdef", "b")
     assert NicStatus(name="eth9", addresses=("10.0.0.9",), speed_mbit=25_000) in status.nics
 

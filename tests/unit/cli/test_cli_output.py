@@ -176,7 +176,10 @@ def test_a_bad_minute(api: FakeApi, rmctl: Rmctl, golden: Golden) -> None:
             an_object("bundle", "new", ("True", "AllRunning", "1 of 1 job runs"), metadata=going),
         ],
         "jobs": [a_running_job("old/primary/a", "node-a", 8)],
+        "reservations": [],
         "templates": [an_object("template", "encode", ("True", "Valid", "is valid, 2 images"))],
+        "schedules": [],
+        "webhooks": [],
         "drains": [
             an_object("drain", "node-a", ("False", "Migrating", "0 of 1 moved"), age=55),
             an_object("drain", "node-c", ("True", "Done", "1 of 1 moved"), age=5500),

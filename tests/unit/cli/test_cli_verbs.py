@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import socket
 import subprocess
 import sys
+import tempfile
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +19,7 @@ import pytest
 from cli.main import main
 from tests.cli_objects import NO_FIT, a_condition, a_job, a_node, a_running_job, an_object
 from tests.cli_runs import Ran, Rmctl
-from tests.fake_api import Answer, FakeApi, Request, status
+from tests.fake_api import Answer, FakeApi, Request, serving, status
 
 HELLO = """\
 apiVersion: rmctl/v1
@@ -459,6 +464,34 @@ def test_stopping_what_does_not_run_is_done_already(tmp_path: Path, capsys: pyte
     address = f"unix:{tmp_path}/no.sock"
     code = main(["--server", address, "server", "stop"])
     assert (code, capsys.readouterr().out) == (0, f"no server runs at {address}\n")
+
+
+def test_a_stopped_server_is_waited_for_until_it_has_left_its_folder(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its doors are shut before its log is merged: who restores a backup at that moment would write into it."""
+    polls: list[bool] = []
+    with tempfile.TemporaryDirectory(prefix="rmctl-") as folder, contextlib.ExitStack() as serves:
+        api = serves.enter_context(serving(Path(folder)))
+
+        def stop(_request: Request) -> Answer:
+            threading.Thread(target=serves.close).start()
+            return Answer({}, 202, {"Connection": "close"})
+
+        def looked(_seconds: float) -> None:
+            with contextlib.suppress(ConnectionRefusedError), socket.socket(socket.AF_UNIX) as door:
+                door.connect(str(api.socket))
+                return
+            polls.append(True)
+            if len(polls) == 3:
+                api.socket.unlink()
+
+        monkeypatch.setattr("time.sleep", looked)
+        api.on("GET server", Answer({"pid": os.getpid()}, headers={"Connection": "close"}))
+        api.on("POST server/stop", stop)
+        assert main(["--server", api.address, "server", "stop"]) == 0
+    assert len(polls) == 3
+    assert capsys.readouterr().out == f"server stopped, pid {os.getpid()}\n"
 
 
 def test_both_versions_are_told(api: FakeApi, rmctl: Rmctl) -> None:

@@ -421,7 +421,7 @@ def test_an_effect_is_resolved_by_its_key_where_that_is_enough(api: FakeApi, rmc
 
     api.on("POST effects/resolve", resolved)
     ran = rmctl("effects", "resolve", "start/1/1", "--adopt", "i-1", "--reason", "seen in the console")
-    assert ran.out == "effect u1:start/1/1 is applied\n"
+    assert (ran.out, ran.err) == ("effect u1:start/1/1 is applied\n", "Next: rmctl describe job/a/primary/b\n")
     (sent,) = api.sent("POST", "effects/resolve")
     assert sent.body == {"id": "u1:start/1/1", "adopt": "i-1", "reason": "seen in the console"}
     rmctl("effects", "resolve", "u1:start/1/1", "--absent", "--reason", "not there")
@@ -456,3 +456,21 @@ def test_output_of_a_command_reaches_a_pipe_byte_by_byte(api: FakeApi, rmctl: Rm
     assert (ran.code, ran.out) == (4, "hi\n")
     (sent,) = api.sent("POST", "jobs/hello.primary.web/exec")
     assert sent.body == {"command": ["echo", "--hi"], "timeoutSeconds": 5.0, "input": ""}
+
+
+def test_describe_shows_the_cards_of_a_node_and_the_devices_of_a_job(api: FakeApi, rmctl: Rmctl) -> None:
+    node, job = a_node("node-a", 1, 1), a_running_job("hello/primary/web", "node-a", 77)
+    node["status"]["gpus"] = [
+        {"index": 0, "id": "GPU-a", "model": "H100", "reserved": 0.5, "healthy": True},
+        {"index": 1, "id": "GPU-b", "reserved": 0, "healthy": False},
+    ]
+    job["status"]["devices"] = ["GPU-a", "GPU-c"]
+    api.lists("nodes", node)
+    api.lists("jobs", job)
+    api.lists("pools")
+    for path in ("effects", "events"):
+        api.on(f"GET {path}", Answer({"items": []}))
+    told = rmctl("describe", "node", "node-a").out
+    assert "GPU-a, H100, 0.5 of 1 claimed\n" in told
+    assert "GPU-b, 0 of 1 claimed, sick\n" in told
+    assert "GPU-a, GPU-c" in rmctl("describe", "job/hello/primary/web").out

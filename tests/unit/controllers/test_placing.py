@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from controllers.expansion import expand
-from controllers.jobs.question import question, without
+from controllers.jobs.question import question
 from controllers.jobs.view import JobView
-from controllers.placing import Mate, policy_of, request_for
+from controllers.placing import Mate, policy_of, request_for, without
 from placement import Amounts, FleetView, Forbid, NodeView, Request, Spare
 from resources.bundle import BundleSpec
 from resources.job import JobStatus
@@ -168,7 +168,10 @@ def test_a_pool_becomes_a_policy_tier_by_tier() -> None:
 
 @pytest.mark.parametrize(
     ("ranking", "names"),
-    [("weighted", ("packing+spread",)), ({"levels": [["booted"], {"binpack": 2}], "topN": 3}, ("booted", "packing"))],
+    [
+        ("weighted", ("packing+topology+spread",)),
+        ({"levels": [["booted"], {"binpack": 2}], "topN": 3}, ("booted", "packing")),
+    ],
 )
 def test_a_pools_ranking_is_the_policys(ranking: Any, names: tuple[str, ...]) -> None:
     assert policy_of(PoolSpec.model_validate(a_pool(ranking=ranking))).ranking.names == names

@@ -323,7 +323,9 @@ def test_every_refusal_is_told_in_the_order_of_the_filters_and_the_first_one_cou
 
 
 def test_the_order_of_the_filters_is_the_published_one():
-    told = "pin pool tier excluded schedulable reserved labels fits ports exclusive separate together zone"
+    told = (
+        "pin pool tier excluded schedulable reserved labels fits ports fits topology exclusive separate together zone"
+    )
     assert [name for name, _ in FILTERS] == told.split()
 
 

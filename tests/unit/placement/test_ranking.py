@@ -2,7 +2,17 @@
 
 import pytest
 
-from placement import LEXICOGRAPHIC, WEIGHTED, InvalidRequest, PoolPolicy, Ranking, TierPolicy, plan, ranking_from
+from placement import (
+    LEXICOGRAPHIC,
+    WEIGHTED,
+    InvalidRequest,
+    PoolPolicy,
+    Ranking,
+    TierPolicy,
+    place,
+    plan,
+    ranking_from,
+)
 from placement.fullness import SCALE
 from placement.levels import shares
 from placement.ranking import draw
@@ -105,8 +115,8 @@ def test_a_level_is_the_weighted_sum_of_measures_between_0_and_1():
     fleet = a_fleet(a_node("a"), claims=[a_claim("a", ask=1, tenant="acme")])
     policy = PoolPolicy(tiers=(LOCAL,), ranking=WEIGHTED)
     (entry,) = plan(a_request(tenant="acme"), fleet, policy).ranked
-    assert entry.key == (1000 * SCALE // 2 + 250 * SCALE // 2,)
-    assert shares(WEIGHTED, entry.key) == {"packing+spread": 0.5}
+    assert entry.key == (1000 * SCALE // 2 + 1000 * SCALE // 2 + 250 * SCALE // 2,)
+    assert shares(WEIGHTED, entry.key) == {"packing+topology+spread": 0.5}
 
 
 def test_a_tiers_name_stands_once_in_a_pool():
@@ -117,3 +127,12 @@ def test_a_tiers_name_stands_once_in_a_pool():
 def test_one_draw_only_where_the_ranking_asks_for_it():
     fleet = a_fleet(*(a_node(name) for name in "abc"))
     assert {plan(a_request(), fleet, ONE_TIER, seed=seed).answer.node for seed in range(20)} == {"a"}
+
+
+@pytest.mark.req("P105", "P106")
+def test_two_planners_on_one_snapshot_meet_in_about_a_fifth_of_the_draws():
+    fleet = a_fleet(*(a_node(name) for name in "abcdefgh"))
+    policy = PoolPolicy(tiers=(LOCAL,), ranking=WEIGHTED)
+    drawn = [[place(a_request(), fleet, policy, seed=f"{who}-{n}").answer.node for n in range(1000)] for who in "xy"]
+    assert set(drawn[0]) == set("abcde")
+    assert 0.15 < sum(one == other for one, other in zip(*drawn, strict=True)) / 1000 < 0.25

@@ -7,6 +7,7 @@ import pytest
 from placement import PoolPolicy, Shape, Spare, TierPolicy, plan
 from placement.explain import Suggestion, would_fit
 from placement.newcomer import next_name
+from tests.placement_cards import a_gpu_node, gpus
 from tests.placement_worlds import LOCAL, ONE_TIER, POOL, a_claim, a_fleet, a_node, a_request, vcpu
 
 EDIT = "rmctl edit bundle/ch"
@@ -159,3 +160,11 @@ def test_every_suggestion_leaves_the_fleet_alone():
 def test_a_node_that_is_short_of_what_nobody_asks_for_is_still_a_place():
     fleet = a_fleet(a_node("a", vcpu(4, 0, 0)), claims=[a_claim("a", ask=vcpu(1, 0, 64))])
     assert texts(a_request(ask=4), fleet)[0] == "the job asked for 3 vcpu: a"
+
+
+def test_fewer_devices_and_devices_apart_are_told_where_they_help():
+    fleet = a_fleet(a_gpu_node("a", 4, links="PHB"))
+    assert texts(a_request(devices=(gpus(6),)), fleet)[0] == "the job asked for 4 gpu: a"
+    apart = texts(a_request(devices=(gpus(2, topology="nvlink-all"),)), fleet)
+    assert apart == ["the job asked for 1 gpu: a", "its 2 gpu need not be joined by NVLink: a"]
+    assert texts(a_request(devices=(gpus(2),)), a_fleet(a_node("a"))) == []

@@ -189,6 +189,7 @@ def test_a_pool_that_says_nothing_has_the_documented_rules() -> None:
         "rejectionEscalationCount": 3,
         "rejectionBackoffMs": 5000,
         "unhealthyCooldownMs": 600_000,
+        "deviceStableMs": 60_000,
     }
     assert spec.migration == MigrationDeadlines(
         placing_ms=30_000,

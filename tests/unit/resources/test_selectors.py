@@ -2,7 +2,8 @@
 
 import pytest
 
-from resources.selectors import SelectorError, parse, parse_fields
+from resources.selector_text import parse, parse_fields
+from resources.selectors import SelectorError
 
 LABELS = {"env": "prod", "rmctl/bundle": "ch-1", "vram": "24"}
 

@@ -73,6 +73,44 @@ def test_the_gauges_of_a_pool_are_no_gain_of_room(store: Store) -> None:
     assert (gauges - before, fleet.capacity_revision("local") - gauges) == (0, 1)
 
 
+@pytest.mark.req("P37", "PD12")
+@pytest.mark.parametrize(
+    ("before", "after", "wakes"),
+    [
+        (("cordoned",), (), True),
+        (("cordoned", "dedicated=acme"), ("dedicated=acme",), True),
+        (("dedicated=zen",), ("dedicated=acme",), True),
+        (("cordoned", "dedicated=acme"), ("cordoned",), True),
+        ((), ("cordoned",), False),
+        ((), ("dedicated=acme",), False),
+        (("cordoned", "unreachable"), ("cordoned",), False),
+        (("cordoned",), ("cordoned", "unreachable"), False),
+    ],
+)
+def test_a_node_that_opens_to_somebody_wakes_and_one_that_closes_wakes_nobody(
+    store: Store, before, after, wakes
+) -> None:
+    store.write(lambda tx: resources.create(tx, Ref("node", "n"), {"pool": "local"}))
+    for reason in before:
+        store.write(lambda tx, reason=reason: ledger.block(tx, "n", reason))
+    fleet = a_fleet(store)
+    revision = fleet.capacity_revision("local")
+
+    def change(tx) -> None:
+        for reason in set(before) - set(after):
+            ledger.unblock(tx, "n", reason)
+        for reason in set(after) - set(before):
+            ledger.block(tx, "n", reason)
+
+    seen = fleet.view.node("n")
+    assert seen is not None
+    store.write(change)
+    now = fleet.view.node("n")
+    assert now is not None
+    assert set(now.no_schedule) == set(after)
+    assert (fleet.capacity_revision("local") > revision) is wakes
+
+
 @pytest.mark.req("F30")
 def test_a_node_that_names_no_tier_is_placed_on_as_part_of_the_fixed_one(store: Store) -> None:
     """Also where another tier comes first, and where the pool's tiers change later."""

@@ -14,6 +14,7 @@ from controllers.runtime.decision import Apply, Decision, Delete, Facts, Release
 from controllers.runtime.effects import EffectWorkers
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.passes import Passes
+from controllers.scheduling import Scheduling
 from resources.allocation import Allocation
 from resources.conditions import condition
 from resources.effect import EFFECTS_FINALIZER, Absent, Applied, Deferred, Effect, Rejected, Unknown
@@ -180,14 +181,34 @@ def test_a_guard_that_answers_short_stores_nothing_and_excludes_the_node(world) 
     assert world.fleet.view.claim("a") is None
 
 
-def test_three_lost_races_leave_the_key_pending_and_due(world) -> None:
+@pytest.mark.req("P124", "P126", "P17")
+@pytest.mark.parametrize("most", [1, 3, 5])
+def test_after_so_many_lost_races_the_key_says_so_and_is_due_at_once(world, most: int) -> None:
+    world.fleet.scheduling = Scheduling(max_attempts=most)
+    names = iter("abcdefg")
+
+    def decide(_resource, facts):
+        if facts.conflicts:
+            said = f"{facts.conflicts}: {list(facts.excluded)}"
+            return Decision(PoolStatus(conditions=(condition("Ready", False, "NoFit", said),)), requeue_after=0.0)
+        node = next(names)
+        claimed = Allocation(node, "u", Ref("job", "b.primary.w", "default"), "i", "local", node, 1000)
+        return Decision(READY, claims=(Reserve(claimed),))
+
+    world.controller.decision = decide
+    run(world)
+    assert pool(world).status.conditions[0].message == f"{most}: {list('abcdefg')[:most]}"
+    assert (len(world.controller.seen), row(world).available_at, row(world).errors) == (most + 1, 1000.0, 0)
+
+
+def test_a_controller_that_does_not_stop_looking_is_due_at_once_too(world) -> None:
     claimed = Allocation("a", "u", Ref("job", "b.primary.w", "default"), "i", "local", "n", 1000)
     world.controller.decision = lambda _r, _f: Decision(READY, claims=(Reserve(claimed),))
     run(world)
-    assert (len(world.controller.seen), row(world).available_at, row(world).errors) == (3, 1000.0, 0)
+    assert (len(world.controller.seen), row(world).available_at, row(world).errors) == (4, 1000.0, 0)
 
 
-@pytest.mark.req("T7")
+@pytest.mark.req("T7", "P20", "P21")
 def test_a_spec_change_during_a_pass_discards_it(world) -> None:
     def change() -> None:
         world.controller.during = lambda: None

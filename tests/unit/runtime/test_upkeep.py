@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 import pytest
 
+from controllers.runtime.manager import Manager
 from controllers.runtime.upkeep import DAY_SECONDS, Retention, Upkeep
-from resources.effect import Applied, Effect
+from resources.effect import Applied, Deferred, Effect
 from resources.event import CHRONICLE, Event
 from resources.reference import Ref
-from store import changes, credentials, effects, events, resources, retention
+from store import changes, credentials, effects, events, queue, resources, retention
 from store.store import Store
 from tests.builders import POOL, a_pool
 from tests.clocked import Clocked
@@ -157,3 +158,40 @@ def test_it_runs_as_a_task_and_ends(kept: Kept) -> None:
                 break
         look.wait(0.01)
     upkeep.stop()
+
+
+def test_a_clock_that_was_set_back_puts_nothing_off(kept: Kept) -> None:
+    """A key's next look and an effect's next try were instants of the old time; both are due within a minute."""
+    take_key = partial(queue.claim, limit=9, token=kept.clock.token, backoff=float)
+    take_effect = partial(effects.claim, provider="agents", limit=9, token=kept.clock.token)
+    for claim in kept.store.write(take_key):
+        kept.store.write(partial(queue.requeue, claim=claim, delay=30.0))
+    start = Effect("StartJob", "start/1/1", "agents", {})
+    kept.store.write(lambda tx: effects.record(tx, resources.get(tx, POOL), start))
+    for one in kept.store.write(take_effect):
+        kept.store.write(partial(effects.answer, claim=one, answer=Deferred("throttled", 5.0)))
+    kept.clock.time -= 900.0
+    kept.upkeep.look()
+    assert [claim.ref for claim in kept.store.write(take_key)] == [POOL, OTHER]
+    assert [one.record.key for one in kept.store.write(take_effect)] == ["start/1/1"]
+
+
+def test_a_claim_of_a_dead_server_runs_out_though_its_clock_was_ahead(kept: Kept) -> None:
+    """The next server, by a clock that was set right, neither waits for its instants nor for its leases."""
+    take = partial(queue.claim, limit=9, token=kept.clock.token, backoff=lambda _errors: 1.0)
+    kept.store.write(take)
+    kept.clock.time -= 900.0
+    manager = Manager(kept.store, kept.clock, {}, [])
+    manager.start()
+    manager.stop()
+    with kept.store.read() as tx:
+        assert [row for row in queue.list_all(tx) if row.available_at > kept.clock.time + 1.0] == []
+
+
+def test_a_clock_that_goes_its_way_hurries_nothing(kept: Kept) -> None:
+    for claim in kept.store.write(partial(queue.claim, limit=9, token=kept.clock.token, backoff=float)):
+        kept.store.write(partial(queue.requeue, claim=claim, delay=30.0))
+    kept.clock.time += 29.0
+    kept.upkeep.look()
+    with kept.store.read() as tx:
+        assert [row.available_at for row in queue.list_all(tx)] == [1030.0, 1030.0]

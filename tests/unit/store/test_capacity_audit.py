@@ -8,11 +8,12 @@ import pytest
 from sqlalchemy import update
 
 from resources.allocation import Allocation
+from resources.devices import Booking, Device
 from resources.facts import Instance, Inventory, NodeFacts
 from resources.reference import Ref
-from store import backlog, capacity_audit, holds, ledger, nodes, queue, resources
+from store import backlog, bookings, capacity_audit, holds, ledger, nodes, queue, resources
 from store.store import Store
-from store.tables import node_scalars, pool_rollup, port_claims
+from store.tables import device_bookings, node_scalars, pool_rollup, port_claims
 from tests.builders import a_job_spec, a_pool
 
 ROOM = {"vcpu": (4000, 4000), "cores": (4, 4), "memory": (1000, 1000)}
@@ -96,3 +97,21 @@ def test_a_rebuilt_queue_holds_every_resource_and_nothing_else(full: Store) -> N
         rows = queue.list_all(tx)
     assert {(row.kind, row.name) for row in rows} == {("pool", "p"), ("node", "n")}
     assert all(row.available_at <= tx.now for row in rows)
+
+
+def test_bookings_of_devices_are_held_against_the_claims_and_written_anew(full: Store) -> None:
+    gpu = Device("gpu-0", "gpu")
+    held = Allocation("a2", "u2", HELD.owner, "i2", "p", "n", 0, devices=(Booking("gpu-0", 400),), starts_at=5.0)
+
+    def spoil(tx: Any) -> None:
+        bookings.set_devices(tx, "n", (gpu,))
+        ledger.reserve(tx, held)
+        tx.write(update(device_bookings).values(units=300, allocation="gone"))
+
+    full.write(spoil)
+    assert [message for kind, _, message in found(full) if kind == "ledger"] == [
+        "gpu-0: 300 thousandths booked by gone, which holds no such part",
+        "gpu-0: 400 thousandths of a2 are not booked",
+    ]
+    assert full.write(capacity_audit.repair) == 2
+    assert [one for one in found(full) if one[0] == "ledger"] == []

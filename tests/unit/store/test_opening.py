@@ -27,6 +27,13 @@ def test_a_second_server_is_refused_by_name_of_the_first(store: Store, clock: Cl
         Store.open(store.folder, clock)
 
 
+@pytest.mark.req("CV1")
+def test_a_second_server_is_refused_though_somebody_removed_the_lock(store: Store, clock: Clocked) -> None:
+    (store.folder / "lock").unlink()
+    with pytest.raises(Refused, match=r"another server \(pid unknown\) owns "):
+        Store.open(store.folder, clock)
+
+
 @pytest.mark.req("CR9")
 def test_closing_twice_is_fine_and_frees_the_folder(tmp_path: Path, clock: Clocked) -> None:
     first = Store.open(tmp_path, clock)

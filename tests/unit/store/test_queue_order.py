@@ -71,8 +71,8 @@ def test_who_has_waited_longer_than_a_head_start_comes_first(store: Store, clock
 def test_due_keys_come_from_an_index_without_a_scan_or_a_sort(store: Store) -> None:
     with store.read() as tx:
         due, next_due, urgent = (_explain(tx, statement) for statement in (queue._due, queue._next, queue._urgent))
-    assert due == ["SEARCH queue USING INDEX ix_queue_available_at (available_at<?)"]
-    assert next_due == ["SEARCH queue USING INDEX ix_queue_available_at"]
+    assert due == ["SEARCH queue USING INDEX ix_queue_lane_available_at (lane=? AND available_at<?)"]
+    assert next_due == ["SEARCH queue USING INDEX ix_queue_lane_available_at (lane=?)"]
     assert urgent[0] == "SEARCH queue USING INDEX sqlite_autoindex_queue_1 (kind=?)"
 
 

@@ -233,3 +233,19 @@ def test_a_listener_that_fails_does_not_bring_a_stored_write_back(store: Store) 
     with pytest.raises(sqlite3.OperationalError):
         store.write(counted)
     assert (names(store), runs) == ({"a"}, ["a"])
+
+
+def test_a_fault_of_a_listener_stops_no_later_write(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor are those that waited with it told that all is well."""
+    monkeypatch.setattr("controllers.runtime.environment.AGAIN_SECONDS", 0.0)
+    faults = iter([LookupError("a listener's fault")])
+
+    def fault(notes):
+        if len(notes) == 2:
+            raise next(faults)
+
+    store.subscribe(fault)
+    answers = together(store, noted("a"), noted("b"))
+    assert [type(answer) for answer in answers] == [LookupError, LookupError]
+    assert together(store, put("c"), put("d")) == [1, 1]
+    assert names(store) == {"a", "b", "c", "d"}

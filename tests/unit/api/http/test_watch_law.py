@@ -14,7 +14,7 @@ from api.http.queries import Listing
 from controllers.runtime.environment import Threads
 from resources.reference import Ref
 from resources.registry import BY_NAME
-from resources.selectors import parse, parse_fields
+from resources.selector_text import parse, parse_fields
 from store import changes, resources
 from store.store import Store
 from tests.builders import a_bundle

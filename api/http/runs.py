@@ -1,0 +1,129 @@
+"""Child runs over HTTP: the list, and what a person may do about one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from api.http import audit, exchange
+from api.http.endpoints import ROOT
+from api.http.envelope import printable
+from api.http.problems import Problem, bad_request
+from api.http.threads import Threads
+from resources.canonical import Document
+from resources.instants import rfc3339
+from resources.workflow_run import ACTIVE, RunRecord
+from store import changes, workflow_runs, workflow_steps
+from store.tx import Tx
+
+CONTROLS = ("resume", "cancel", "fork")
+FIELDS = ("run", "do", "value", "absent", "reason")
+
+
+class Runs:
+    """Read by everyone; a control is one transaction, and the scheduler hears of it by what was committed."""
+
+    def __init__(self, threads: Threads) -> None:
+        self._threads = threads
+
+    def routes(self) -> list[Route]:
+        return [
+            Route(f"{ROOT}/runs", self.list, methods=["GET"]),
+            Route(f"{ROOT}/runs/control", self.control, methods=["POST"]),
+        ]
+
+    async def list(self, request: Request) -> Response:
+        """Newest first; of one resource by its uid oldest first."""
+        uid, project = request.query_params.get("uid"), request.query_params.get("project")
+
+        def read(tx: Tx) -> Document:
+            found = workflow_runs.of(tx, uid) if uid else workflow_runs.list_all(tx)
+            items = [run_document(tx, one) for one in found if project in (None, "", one.owner.project)]
+            metadata = {"resourceVersion": str(changes.head(tx))}
+            return {"kind": "RunList", "apiVersion": "rmctl/v1", "metadata": metadata, "items": items}
+
+        return exchange.answer(await self._threads.read(read))
+
+    async def control(self, request: Request) -> Response:
+        body = await exchange.document(request)
+        if not isinstance(body, dict):
+            raise bad_request("an object is expected")
+        strange = next((key for key in body if key not in FIELDS), None)
+        if strange is not None:
+            raise bad_request(f"unknown field {printable(strange)}; it has {', '.join(FIELDS)}")
+        if body.get("do") not in CONTROLS:
+            raise bad_request(f"do: expected one of {', '.join(CONTROLS)}")
+        if not isinstance(body.get("run"), str):
+            raise bad_request("run: expected the id of a run")
+        if not isinstance(body.get("absent", False), bool):
+            raise bad_request("absent: expected true or false")
+        reason, by = audit.reason_of(body), exchange.caller(request).name
+        return exchange.answer(await self._threads.write(lambda tx: _controlled(tx, body, reason, by)))
+
+
+def _controlled(tx: Tx, body: Document, reason: str, by: str) -> Document:
+    run = workflow_runs.by_id(tx, body["run"])
+    shown = printable(body["run"])
+    if run is None:
+        raise Problem(404, "NotFound", f'run "{shown}": not found')
+    match body["do"]:
+        case "resume":
+            if run.state != "waiting":
+                raise Problem(409, "Conflict", f'run "{shown}": is {run.state}, only a waiting one is resumed')
+            workflow_steps.settle(tx, run, happened=not body.get("absent", False), result=body.get("value"))
+        case "cancel":
+            if run.state not in ACTIVE:
+                raise Problem(409, "Conflict", f'run "{shown}": is {run.state} already')
+            workflow_runs.cancel(tx, run, reason)
+        case _:
+            run = _forked(tx, run, shown)
+    told = f"{body['do']} {run.workflow} {run.key}"
+    audit.append(tx, run.owner, run.uid, told, by=by, reason=reason, run=run.run_id)
+    stored = workflow_runs.by_id(tx, run.run_id)
+    assert stored is not None
+    return run_document(tx, stored)
+
+
+def _forked(tx: Tx, run: RunRecord, shown: str) -> RunRecord:
+    """Another attempt, behind the steps that are done."""
+    newest = workflow_runs.find(tx, run.uid, run.key)
+    if run.state in ACTIVE or newest is None or newest.state in ACTIVE:
+        raise Problem(409, "Conflict", f'run "{shown}": an attempt is under way', hint="rmctl runs cancel RUN")
+    made = replace(
+        run,
+        run_id=tx.new_uuid(),
+        attempt=newest.attempt + 1,
+        state="pending",
+        epoch=0,
+        result=None,
+        error=None,
+        waits_for=None,
+        created_at=tx.now,
+        completed_at=None,
+    )
+    workflow_steps.copy(tx, run.run_id, made.run_id)
+    workflow_runs.put(tx, made)
+    return made
+
+
+def run_document(tx: Tx, run: RunRecord) -> Document:
+    """Its input is not shown: what was asked stands in the owner's spec."""
+    told: Document = {
+        "id": run.run_id,
+        "uid": run.uid,
+        "key": run.key,
+        "attempt": run.attempt,
+        "owner": {"kind": run.owner.kind, "name": run.owner.name, "project": run.owner.project},
+        "workflow": run.workflow,
+        "state": run.state,
+        "processes": run.epoch,
+        "steps": [{"name": one.name, "state": one.state} for one in workflow_steps.of(tx, run.run_id)],
+        "waitsFor": run.waits_for,
+        "error": run.error,
+        "createdAt": rfc3339(run.created_at),
+        "completedAt": None if run.completed_at is None else rfc3339(run.completed_at),
+    }
+    return {key: value for key, value in told.items() if value is not None}

@@ -1,0 +1,62 @@
+"""`rmctl server --dev KIND`: the passes of a kind run here, before one's eyes, while the server does all else."""
+
+from __future__ import annotations
+
+import socket
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from cli.errors import UsageProblem
+from cli.session import Session
+from cli.terminal import out, say
+from controllers.definitions.discovery import FOLDER
+from controllers.definitions.loading import SUFFIX
+from controllers.definitions.workbench import serve
+from controllers.runtime.environment import Threads
+from resources.canonical import Document
+from resources.names import shown
+
+PATH = "/apis/rmctl/v1/definitions/workbench"
+BACKLOG = 64
+
+
+def work(session: Session, kinds: Sequence[str]) -> int:
+    """Until Ctrl-C. Raises UsageProblem for a kind without a file in this folder."""
+    files = {kind: Path.cwd() / ".rm" / FOLDER / f"{kind}{SUFFIX}" for kind in kinds}
+    for kind, path in files.items():
+        if not path.is_file():
+            raise UsageProblem(f"--dev {kind}: no file {path}", hint=f"rmctl init resource-manager {kind}")
+    if len(files) != 1:
+        raise UsageProblem("--dev takes one kind; open another terminal for another one")
+    ((kind, path),) = files.items()
+    with tempfile.TemporaryDirectory(prefix="rmctl-") as folder, socket.socket(socket.AF_UNIX) as door:
+        address = Path(folder) / "bench.sock"
+        door.bind(str(address))
+        door.listen(BACKLOG)
+        session.client.send("POST", PATH, {"kind": kind, "socket": str(address)})
+        session.client.close()
+        say(f"{kind} runs here, from {path}; Ctrl-C gives it back")
+        try:
+            while True:
+                end, _ = door.accept()
+                serve(end, path, Threads(), _tell)
+        except KeyboardInterrupt:
+            say(f"{kind} is the server's again")
+    return 0
+
+
+def _tell(message: Document, answer: Document) -> None:
+    if message.get("do") != "reconcile":
+        return
+    metadata = message["resource"]["metadata"]
+    name = shown(metadata["kind"], metadata["key"])
+    if answer.get("trace"):
+        say(str(answer["trace"]).rstrip())
+    if "failed" in answer:
+        outcome = f"failed: {answer['failed']}"
+    elif answer.get("after") is None:
+        outcome = "settled"
+    else:
+        outcome = f"again after {answer['after']:g} s"
+    out(f"{name} generation {metadata['generation']}: {outcome}")

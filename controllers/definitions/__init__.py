@@ -1,0 +1,1 @@
+"""Kinds that files define: how they are found, checked, and run."""

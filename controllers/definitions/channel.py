@@ -1,0 +1,82 @@
+"""The line between a server and a runner: one JSON document a line over a pair of sockets."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from resources.canonical import Document, canonical
+
+MAX_LINE = 8 * 1024 * 1024
+CHUNK = 65536
+STARS = b"***"
+LEAST_SECRET = 6
+"""Characters."""
+
+
+def mask(secrets: Iterable[str]) -> Callable[[bytes], bytes]:
+    """Puts stars where a secret stands. One that is as short as a word would blank out words, and is left."""
+    known = sorted((one.encode() for one in secrets if len(one) >= LEAST_SECRET), key=len, reverse=True)
+
+    def masked(text: bytes) -> bytes:
+        for one in known:
+            text = text.replace(one, STARS)
+        return text
+
+    return masked
+
+
+class Broken(Exception):
+    """The other side is gone, or said what is no message."""
+
+
+class Channel:
+    """Blocking; whoever waits says for how long."""
+
+    def __init__(self, end: socket.socket, *, secrets: Iterable[str] = ()) -> None:
+        """`secrets` are masked in whatever the other side says."""
+        self._socket = end
+        self._mask = mask(json.dumps(one, ensure_ascii=False)[1:-1] for one in secrets)
+        self._read = bytearray()
+
+    def send(self, message: Document) -> None:
+        """Raises Broken."""
+        try:
+            self._socket.settimeout(None)
+            self._socket.sendall(canonical(message).encode() + b"\n")
+        except OSError as error:
+            raise Broken(str(error)) from error
+
+    def receive(self, timeout: float | None = None) -> Document | None:
+        """The next message, or None when the seconds are over. Raises Broken."""
+        while (end := self._read.find(b"\n")) < 0:
+            if len(self._read) > MAX_LINE:
+                raise Broken(f"a message of more than {MAX_LINE} bytes")
+            try:
+                self._socket.settimeout(timeout)
+                some = self._socket.recv(CHUNK)
+            except TimeoutError:
+                return None
+            except OSError as error:
+                raise Broken(str(error)) from error
+            if not some:
+                raise Broken("the other side is gone")
+            self._read += some
+        line = bytes(self._read[:end])
+        del self._read[: end + 1]
+        return _message(self._mask(line))
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def _message(line: bytes) -> Document:
+    try:
+        message: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise Broken("not JSON") from error
+    if not isinstance(message, dict):
+        raise Broken("not an object")
+    return message

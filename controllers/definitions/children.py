@@ -1,0 +1,59 @@
+"""Child runs as a resource asks for them: started once a key, and found again by every pass."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from controllers.definitions.touching import Ask, EffectMismatch, Step, carried_out, done
+from resources.canonical import Document
+
+
+class NoWorkflow(Exception):
+    """There is no file for the workflow."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What is on record of a child run. `result` once it has succeeded."""
+
+    key: str
+    run_id: str
+    attempt: int
+    state: Literal["pending", "running", "waiting", "succeeded", "failed", "interrupted"]
+    result: Any = None
+    error: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        return self.state == "succeeded"
+
+
+class Workflows:
+    """`ctx.workflows`."""
+
+    def __init__(self, ask: Ask, *, is_async: bool) -> None:
+        self._ask = ask
+        self._is_async = is_async
+
+    def ensure(self, *, key: str, workflow: str, input: Document) -> Any:  # noqa: A002  the word for it
+        """The `Run` of this key, started now if it was not before; to be awaited in an async `reconcile`.
+
+        The same key with another workflow or input is an error. A run that failed stays failed: ask again under another
+        key. The resource is woken when the run has ended.
+        """
+        steps = _ensured({"workflow": "ensure", "key": key, "name": workflow, "input": input})
+        return carried_out(steps, self._ask) if self._is_async else done(steps, self._ask)
+
+
+def _ensured(message: Document) -> Generator[Step, Any, Run]:
+    answer: Document = yield message
+    match answer["next"]:
+        case "mismatch":
+            raise EffectMismatch(answer["reason"])
+        case "missing":
+            raise NoWorkflow(answer["reason"])
+        case _:
+            told = {name: answer[name] for name in ("run_id", "attempt", "state", "result")}
+            return Run(message["key"], error=answer.get("error") or "", **told)

@@ -1,0 +1,152 @@
+"""One pass of a definition, wherever it runs: from the message that asks for it to the message that answers."""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from controllers.definitions.context import Cancellation, Cancelled, Clock, Context
+from controllers.definitions.results import KEEP, Result
+from controllers.definitions.sdk import Definition, Metadata, Resource, own_status
+from controllers.definitions.touching import Ask, PassOver
+from resources.canonical import Document, canonical
+from resources.conditions import Condition
+from resources.schedules import next_time
+from resources.validation import FieldError, Invalid, parse
+
+MAX_TEXT = 8192
+CancelTask = Callable[[], None]
+
+
+def resolve(definition: Definition, specs: list[Any]) -> Document:
+    """What a definition says of some specs: each its initial status, or what is wrong with it."""
+    return {"proposals": [_proposal(definition, spec) for spec in specs], "deadline": definition.deadline}
+
+
+def _proposal(definition: Definition, document: Any) -> Document:
+    try:
+        spec = parse(definition.spec, document)
+        status = definition.first_status(spec)
+        canonical(status)
+    except Invalid as refused:
+        return {"errors": [_problem(error) for error in refused.errors]}
+    except Exception as error:
+        return {"errors": [_problem(FieldError("spec", f"initial_status failed: {summary(error)}"))]}
+    return {"status": status}
+
+
+def _problem(error: FieldError) -> Document:
+    return {"path": error.path, "message": error.message, "hint": error.hint, "unknown": error.unknown}
+
+
+def reconcile(
+    definition: Definition,
+    message: Document,
+    ask: Ask,
+    clock: Clock,
+    cancellation: Cancellation,
+    *,
+    under_way: Callable[[CancelTask], None] = lambda _: None,
+) -> Document:
+    """`under_way` is handed what cancels an async pass from its own loop's thread."""
+    try:
+        resource = _resource(definition, message["resource"])
+        sources = _sources(definition, resource, clock)
+        ctx = Context(ask, clock, cancellation, is_async=definition.is_async, unsettled=message["open"])
+        if definition.is_async:
+            given = asyncio.run(_awaited(definition, ctx, resource, under_way))
+        else:
+            given = definition.reconcile(ctx, resource)
+        return {**_answer(definition, given, ctx.told), **sources}
+    except PassOver as over:
+        return {"after": over.after, "reason": str(over), "events": ctx.told, **sources}
+    except (asyncio.CancelledError, Cancelled):
+        return {"failed": "the pass was cancelled", "cancelled": True}
+    except MemoryError:
+        return {"failed": "out of memory", "spent": True}
+    except Exception as error:
+        return {"failed": summary(error), "trace": _bounded(traceback.format_exc())}
+    except SystemExit as error:
+        return {"failed": f"the definition called sys.exit({error.code})", "spent": True}
+
+
+async def _awaited(definition: Definition, ctx: Context, resource: Any, under_way: Callable[[CancelTask], None]) -> Any:
+    task = asyncio.ensure_future(definition.reconcile(ctx, resource))
+    under_way(lambda: task.get_loop().call_soon_threadsafe(task.cancel) and None)
+    return await task
+
+
+def _sources(definition: Definition, resource: Any, clock: Clock) -> Document:
+    """What wakes a settled resource. Files are looked at before the pass, so that no change falls between."""
+    found: Document = {}
+    if definition.every is not None:
+        found["every"] = definition.every
+    if definition.cron is not None:
+        found["at"] = next_time(definition.cron, definition.time_zone, clock.now())
+    if definition.watch is not None:
+        found["files"] = {str(path): stamp(Path(path)) for path in definition.watch(resource)}
+    return found
+
+
+def stamp(path: Path) -> list[int] | None:
+    """What tells one state of a file from another; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return [status.st_mtime_ns, status.st_size, status.st_ino]
+
+
+def _resource(definition: Definition, document: Document) -> Resource[Any, Any]:
+    metadata = dict(document["metadata"])
+    metadata["finalizers"] = tuple(metadata.get("finalizers", ()))
+    own, status = document["status"], definition.status
+    return Resource(
+        Metadata(**metadata),
+        parse(definition.spec, document["spec"]),
+        own if status is None else _read(status, own),
+        tuple(map(Condition.model_validate, document["conditions"])),
+    )
+
+
+def _read(model: type[BaseModel], own: Document) -> Any:
+    """A status that an older version of the definition left behind counts as far as it is understood."""
+    try:
+        return model.model_validate(own)
+    except ValidationError as error:
+        wrong = {one["loc"][0] for one in error.errors() if one["loc"] and one["type"] != "missing"}
+        return model.model_validate({key: value for key, value in own.items() if key not in wrong})
+
+
+def _answer(definition: Definition, given: Any, told: list[Document]) -> Document:
+    if not isinstance(given, Result):
+        name = "nothing" if given is None else type(given).__name__
+        raise TypeError(f"reconcile returned {name}: expected ctx.settled(), ctx.requeue() or ctx.requeue_after()")
+    answer: Document = {
+        "after": given.after,
+        "conditions": [one.model_dump(mode="json", by_alias=True) for one in given.conditions],
+        "events": told,
+    }
+    if given.status is not KEEP:
+        answer["status"] = own_status(definition, given.status)
+    if given.finalizers is not None:
+        answer["finalizers"] = list(given.finalizers)
+    canonical(answer)
+    return answer
+
+
+def summary(error: BaseException) -> str:
+    """`ValueError: text (site.resource_manager.py:12)`, bounded."""
+    text = f"{type(error).__name__}: {error}"
+    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename.endswith(".resource_manager.py")]
+    where = f" ({frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno})" if frames else ""
+    return _bounded(text) + where
+
+
+def _bounded(text: str) -> str:
+    return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…"

@@ -1,0 +1,61 @@
+"""The host of definitions: their files, their runners and their passes, for one server."""
+
+from __future__ import annotations
+
+from controllers.definitions.discovery import Folders
+from controllers.definitions.engine import Engine
+from controllers.definitions.passes import DefinitionPasses
+from controllers.definitions.pool import Pool
+from controllers.definitions.processes import Limits, reap
+from controllers.definitions.proposals import Definitions
+from controllers.definitions.watching import FileWatch
+from resources import registry
+from store import kinds
+from store.environment import Environment
+from store.store import Store
+
+
+class Host:
+    """`start` is for the holder of the folder's lock: what an earlier server left running ends then."""
+
+    def __init__(
+        self, store: Store, environment: Environment, folders: Folders, limits: Limits, *, workers: int = 4
+    ) -> None:
+        self._store = store
+        self._running = False
+        self._notes = None if store.folder is None else store.folder.absolute() / "runners"
+        self._pool = Pool(limits, self._notes)
+        self.definitions = Definitions(folders, self._pool)
+        self.lend = self._pool.lend
+        self.engine = Engine(store, environment, folders.workflows(), self._pool)
+        self.passes = DefinitionPasses(
+            store, environment, self.definitions, self._pool, workers=workers, has_workflow=self.engine.has
+        )
+        self._watch = FileWatch(store, environment, folders, self.passes.watched)
+
+    def start(self) -> None:
+        """Starting twice is starting once."""
+        if self._running:
+            return
+        self._running = True
+        if self._notes is not None:
+            reap(self._notes)
+        with self._store.read() as tx:
+            stored = kinds.stored(tx)
+        for kind in stored:
+            registry.define(kind, self.definitions.propose)
+        self.definitions.refresh()
+        registry.SEEKERS.append(self.definitions.refresh)
+        self.passes.start()
+        self.engine.start()
+        self._watch.start()
+
+    def stop(self) -> None:
+        """Stopping twice is stopping once."""
+        if not self._running:
+            return
+        self._running = False
+        registry.SEEKERS.remove(self.definitions.refresh)
+        self._watch.stop()
+        self.engine.stop()
+        self.passes.stop()

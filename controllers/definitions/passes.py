@@ -1,0 +1,297 @@
+"""Passes of definitions: each in a runner process, one at a time, under a deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol
+
+import structlog
+
+from controllers.definitions.channel import Broken
+from controllers.definitions.ledger import PassLedger
+from controllers.definitions.loading import Unusable
+from controllers.definitions.parting import commit_and_part
+from controllers.definitions.proposals import Source as At
+from controllers.definitions.verdict import decision_of, read, stalled
+from controllers.runtime import failing, pausing
+from controllers.runtime.backoff import backoff
+from controllers.runtime.crew import Crew, Source
+from controllers.runtime.decision import Decision
+from controllers.runtime.failing import Foreseen
+from resources.canonical import Document
+from resources.event import Event
+from resources.kind import Undefined
+from resources.reference import Ref
+from resources.resource import Resource
+from store import effects, queue, resources
+from store.environment import Environment
+from store.errors import ClaimLost, Conflict, Failed
+from store.notes import Woken
+from store.queue import Claim
+from store.store import Store, notes_of
+from store.tx import Tx
+
+log = structlog.get_logger("rmctl.pass")
+LOOK_AGAIN_SECONDS = 15.0
+"""A resource whose definition is missing or broken is looked at this often."""
+
+
+class Line(Protocol):
+    """As `Channel`."""
+
+    def send(self, message: Document) -> None: ...
+    def receive(self, timeout: float | None = ..., /) -> Document | None: ...
+
+
+class Runner(Protocol):
+    """As `Process`."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def deadline(self) -> float: ...
+    @property
+    def channel(self) -> Line: ...
+    def ended(self) -> str: ...
+
+
+class Runners(Protocol):
+    """As `Pool`."""
+
+    def take(self, path: Path, digest: str, /) -> Any: ...
+    def give_back(self, process: Any) -> None: ...
+    def retire(self, process: Any, *, now: bool = False) -> None: ...
+    def close(self) -> None: ...
+
+
+class Files(Protocol):
+    """As `Definitions`."""
+
+    def find(self, ref: Ref) -> At: ...
+
+
+class Stopped(Exception):
+    """The server stops: the pass is given up, and nothing is counted."""
+
+
+class DefinitionPasses:
+    """`workers` runners at work at once."""
+
+    def __init__(
+        self,
+        store: Store,
+        environment: Environment,
+        definitions: Files,
+        pool: Runners,
+        *,
+        workers: int = 4,
+        lease: float = queue.LEASE_SECONDS,
+        has_workflow: Callable[[str, str], bool] = lambda _name, _project: True,
+    ) -> None:
+        self._store = store
+        self._environment = environment
+        self._definitions = definitions
+        self._pool = pool
+        self._lease = lease
+        self._has_workflow = has_workflow
+        self._stopping = False
+        self.watched: dict[Ref, dict[Path, tuple[int, int, int] | None]] = {}
+        """Files that wake a resource, as they were before its last pass."""
+        self._crew: Crew[Claim] = Crew(
+            store,
+            environment,
+            "definition",
+            Source(self.take, partial(queue.next_due, lane=queue.DEFINED), _soonest),
+            self._work,
+            workers=workers,
+            most=workers,
+        )
+
+    def start(self) -> None:
+        self._crew.start()
+
+    def stop(self, timeout: float = 5.0) -> None:
+        """Runners are asked to end; passes under way are given up, and their keys are due at once."""
+        self._stopping = True
+        self._pool.close()
+        left = self._crew.stop(timeout)
+        self._store.write_all([partial(queue.release, claim=claim) for claim in left])
+
+    def take(self, tx: Tx, limit: int) -> Sequence[Claim]:
+        """Due keys of definitions."""
+        return queue.claim(
+            tx,
+            limit=limit,
+            token=self._environment.token,
+            backoff=self._backoff,
+            lease=self._lease,
+            lane=queue.DEFINED,
+        )
+
+    def _backoff(self, errors: int) -> float:
+        return backoff(errors, self._environment.random())
+
+    def _work(self) -> None:
+        while claims := self._crew.pop(1):
+            self.run(claims[0])
+
+    def run(self, claim: Claim) -> None:
+        """One pass over a claimed key, whatever becomes of it."""
+        began = self._environment.monotonic()
+        about: dict[str, Any] = {}
+        try:
+            outcome = self._pass(claim, about)
+        except ClaimLost:
+            outcome = "claim lost"
+        except Stopped:
+            outcome = self._told(partial(queue.release, claim=claim), "stopped")
+        except Conflict as conflict:
+            about["reason"] = str(conflict)
+            outcome = self._told(partial(self._rerun, claim=claim, conflict=conflict), "conflict")
+        except Exception as error:  # whatever a definition does costs its own key a backoff, never the server
+            about["reason"] = str(error)
+            if not isinstance(error, Foreseen):
+                log.exception("pass failed", kind=claim.ref.kind, name=claim.ref.name)
+            outcome = self._told(partial(self._fail, claim=claim, error=error), "failed")
+        log.info(
+            "pass",
+            kind=claim.ref.kind,
+            project=claim.ref.project,
+            name=claim.ref.name,
+            pass_id=claim.token_hash[:12],
+            outcome=outcome,
+            seconds=round(self._environment.monotonic() - began, 6),
+            **about,
+        )
+
+    def _pass(self, claim: Claim, about: dict[str, Any]) -> str:
+        with self._store.read() as tx:
+            resource = resources.find(tx, claim.ref)
+            paused = None if resource is None else pausing.held(tx, resource)
+            unsettled = [] if resource is None else [one.key for one in effects.open_of(tx, resource.uid)]
+        if resource is None:
+            self.watched.pop(claim.ref, None)
+            self._store.write(partial(queue.settle, claim=claim))
+            return "gone"
+        about["generation"] = resource.generation
+        decision = paused or self._decide(claim, resource, unsettled, about)
+        self._store.write(partial(commit_and_part, claim=claim, resource=resource, decision=decision))
+        if decision.requeue_after is None:
+            return "settled"
+        about["requeue_after"] = decision.requeue_after
+        return "requeued"
+
+    def _decide(
+        self, claim: Claim, resource: Resource[Any, Any], unsettled: list[str], about: dict[str, Any]
+    ) -> Decision:
+        try:
+            source = self._definitions.find(resource.ref)
+            runner = self._pool.take(source.path, source.digest)
+        except (Undefined, Unusable) as error:
+            reason = "NoDefinition" if isinstance(error, Undefined) else "DefinitionUnusable"
+            return stalled(resource, reason, str(error), after=LOOK_AGAIN_SECONDS)
+        about["digest"], about["runner"] = source.digest[:12], runner.pid
+        lease = runner.deadline + self._lease
+        ledger = PassLedger(self._store, self._environment, claim, resource, lease, self._has_workflow)
+        try:
+            said = self._conversation(runner, claim, ledger, _message(resource, unsettled))
+        except Broken:
+            self._pool.retire(runner, now=True)
+            raise self._died(runner) from None
+        except BaseException:
+            self._pool.retire(runner, now=True)
+            raise
+        else:
+            if "failed" in said:
+                raise self._failed(runner, said)
+            self._pool.give_back(runner)
+        finally:
+            with suppress(ClaimLost):
+                ledger.let_go()
+        answer = read(said)
+        about["reason"] = answer.reason
+        self.watched.pop(resource.ref, None)
+        if answer.files:
+            self.watched[resource.ref] = {Path(path): stamp for path, stamp in answer.files.items()}
+        now, random = self._environment.now(), self._environment.random()
+        return decision_of(resource, answer, again=ledger.made, run=ledger.run, now=now, random=random)
+
+    def _conversation(self, runner: Runner, claim: Claim, ledger: PassLedger, message: Document) -> Document:
+        """Answers what the runner asks until it gives its result. Raises Broken, Foreseen past the deadline."""
+        clock = self._environment.monotonic
+        until = clock() + runner.deadline
+        renewed = clock()
+        runner.channel.send(message)
+        while True:
+            said = runner.channel.receive(max(min(until, renewed + self._lease / 3) - clock(), 0.0))
+            if clock() >= until and (said is None or "ask" in said):
+                self._pool.retire(runner)
+                raise Foreseen(f"no result after {runner.deadline:g} s: the runner was ended")
+            if said is None:
+                self._store.write(partial(queue.renew, claim=claim, lease=self._lease))
+                renewed = clock()
+            elif isinstance(said.get("ask"), dict):
+                runner.channel.send(ledger.answer(said["ask"]))
+            else:
+                return said
+
+    def _failed(self, runner: Runner, said: Document) -> Exception:
+        """A definition that raised may be asked again; one that was cancelled, or is out of memory, is not."""
+        if said.get("cancelled") or said.get("spent"):
+            self._pool.retire(runner)
+        else:
+            self._pool.give_back(runner)
+        if said.get("trace"):
+            log.warning("definition raised", runner=runner.pid, trace=str(said["trace"]))
+        return Stopped() if self._stopping else Foreseen(str(said["failed"]))
+
+    def _died(self, runner: Runner) -> Exception:
+        return Stopped() if self._stopping else Foreseen(runner.ended())
+
+    def _rerun(self, tx: Tx, claim: Claim, conflict: Conflict) -> None:
+        queue.rerun(tx, claim, self._backoff(claim.errors + 1))
+        if claim.conflicts >= queue.RERUNS:
+            failing.note(tx, claim, Event("ReconcileConflict", str(conflict), "Warning"))
+
+    def _fail(self, tx: Tx, claim: Claim, error: Exception) -> None:
+        queue.fail(tx, claim, self._backoff(claim.errors + 1))
+        failing.tell(tx, claim, error)
+
+    def _told(self, write: Callable[[Tx], None], outcome: str) -> str:
+        try:
+            self._crew.patience.write(write)
+        except ClaimLost:
+            return "claim lost"
+        except Failed:
+            return "untold"
+        return outcome
+
+
+def _message(resource: Resource[Any, Any], unsettled: list[str]) -> Document:
+    metadata = {
+        "uid": resource.uid,
+        "kind": resource.ref.kind,
+        "key": resource.key,
+        "project": resource.project,
+        "resource_version": resource.resource_version,
+        "generation": resource.generation,
+        "finalizers": list(resource.finalizers),
+        "labels": dict(resource.labels),
+        "annotations": dict(resource.annotations),
+        "deletion_timestamp": resource.deletion_timestamp,
+    }
+    told = [one.model_dump(mode="json", by_alias=True) for one in resource.status.conditions]
+    document = {
+        "metadata": metadata,
+        "spec": resource.document,
+        "status": resource.status.own,
+        "conditions": told,
+    }
+    return {"do": "reconcile", "resource": document, "open": unsettled}
+
+
+def _soonest(notes: Sequence[object]) -> float | None:
+    return min((n.at for n in notes_of(notes, Woken) if queue.lane_of(n.ref) == queue.DEFINED), default=None)

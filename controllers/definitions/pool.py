@@ -1,0 +1,104 @@
+"""The pool of runners: one that stands ready for a digest is used again, all others come and go."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from controllers.definitions.loading import SUFFIX, Unusable
+from controllers.definitions.processes import Limits, Process
+from controllers.definitions.workbench import Workbench
+
+MAX_IDLE = 8
+
+
+class Pool:
+    """Used by many threads; a process that was taken belongs to its taker."""
+
+    def __init__(self, limits: Limits, notes: Path | None) -> None:
+        self.limits = limits
+        self._notes = notes
+        self._lock = threading.Lock()
+        self._idle: list[Process] = []
+        self._out: set[Process] = set()
+        self._lent: dict[str, Path] = {}
+        self._closed = False
+
+    def lend(self, kind: str, socket: Path) -> None:
+        """From now on passes of a kind run behind this socket, for as long as somebody listens there."""
+        with self._lock:
+            self._lent[kind] = socket
+
+    def take(self, path: Path, digest: str) -> Process | Workbench:
+        """A runner that has loaded this file in just these words. Raises Unusable."""
+        borrowed = self._borrowed(path.name.removesuffix(SUFFIX))
+        if borrowed is not None:
+            return borrowed
+        with self._lock:
+            stale = [one for one in self._idle if not one.alive or (one.path == path and one.digest != digest)]
+            fit = next((one for one in self._idle if (one.path, one.digest) == (path, digest) and one.alive), None)
+            self._idle = [one for one in self._idle if one not in stale and one is not fit]
+            if fit is not None:
+                self._out.add(fit)
+        for one in stale:
+            one.end()
+        return fit or self._started(path, digest)
+
+    def give_back(self, process: Process | Workbench) -> None:
+        """It waits for its next pass; the one that has waited longest goes when there are too many."""
+        if isinstance(process, Workbench):
+            process.end()
+            return
+        with self._lock:
+            self._out.discard(process)
+            if not self._closed:
+                self._idle.append(process)
+            gone = [process] if self._closed else [self._idle.pop(0)] if len(self._idle) > MAX_IDLE else []
+        for one in gone:
+            one.end()
+
+    def retire(self, process: Process | Workbench, *, now: bool = False) -> None:
+        """It is not used again; `now` asks nothing of it."""
+        if isinstance(process, Process):
+            with self._lock:
+                self._out.discard(process)
+        process.end(now=now)
+
+    def close(self) -> None:
+        """Every runner is asked to end; those at work belong to their takers still."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+            out = tuple(self._out)
+        for one in out:
+            one.interrupt()
+        for one in idle:
+            one.end()
+
+    def _borrowed(self, kind: str) -> Workbench | None:
+        """Where nobody listens any more the kind is the pool's own again."""
+        with self._lock:
+            socket = self._lent.get(kind)
+        if socket is None:
+            return None
+        try:
+            return Workbench(socket)
+        except OSError:
+            with self._lock:
+                if self._lent.get(kind) == socket:
+                    del self._lent[kind]
+            return None
+
+    def _started(self, path: Path, digest: str) -> Process:
+        process = Process(path, digest, self.limits, self._notes)
+        with self._lock:
+            self._out.add(process)
+            closed = self._closed
+        if closed:
+            process.interrupt()
+        said = process.load()
+        if "loaded" not in said:
+            self.retire(process, now=True)
+            raise Unusable(str(said.get("unusable", f"{path}: it said what is no message")))
+        process.deadline = float(said["deadline"])
+        return process

@@ -1,0 +1,102 @@
+"""A runner: the process that loads one definition and answers for it, one message at a time."""
+
+from __future__ import annotations
+
+import os
+import queue
+import resource
+import signal
+import socket
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from controllers.definitions.channel import Broken, Channel
+from controllers.definitions.context import Cancellation, Cancelled
+from controllers.definitions.executing import CancelTask, reconcile, resolve
+from controllers.definitions.loading import WORKFLOW_SUFFIX, Unusable, load, load_workflow
+from controllers.definitions.sdk import Definition
+from controllers.definitions.workflows import Workflow, execute
+from controllers.runtime.environment import Threads
+from resources.canonical import Document
+
+
+class Runner:
+    """Its reading thread ends the process as soon as the server is gone, whatever the definition is at."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._inbox: queue.Queue[Document] = queue.Queue()
+        self._asking = threading.Lock()
+        self._pid = os.getpid()
+        self._cancellation = Cancellation()
+        self._cancel_task: CancelTask | None = None
+
+    def run(self, path: Path, digest: str) -> None:
+        signal.signal(signal.SIGTERM, self._told_to_end)
+        threading.Thread(target=self._read, daemon=True).start()
+        try:
+            loaded = load_workflow(path, digest) if path.name.endswith(WORKFLOW_SUFFIX) else load(path, digest)
+        except Unusable as error:
+            self._send({"unusable": str(error)})
+            return
+        self._send({"loaded": loaded.name, "deadline": loaded.deadline})
+        while True:
+            self._send(self._answer(loaded, self._inbox.get()))
+
+    def _answer(self, loaded: Definition | Workflow, message: Document) -> Document:
+        self._cancellation = Cancellation()
+        self._cancel_task = None
+        given = (message, self._ask, Threads(), self._cancellation)
+        try:
+            if isinstance(loaded, Workflow):
+                return execute(loaded, *given, under_way=self._under_way)
+            if message["do"] == "resolve":
+                return resolve(loaded, message["specs"])
+            return reconcile(loaded, *given, under_way=self._under_way)
+        except Cancelled:
+            return {"failed": "the pass was cancelled", "cancelled": True}
+
+    def _under_way(self, cancel: CancelTask) -> None:
+        self._cancel_task = cancel
+
+    def _ask(self, message: Document) -> Document:
+        """One question at a time, though a definition may have many tasks."""
+        with self._asking:
+            self._send({"ask": message})
+            return self._inbox.get()
+
+    def _send(self, message: Document) -> None:
+        if os.getpid() != self._pid:
+            os._exit(0)  # a child that the definition forked speaks to nobody
+        self._channel.send(message)
+
+    def _read(self) -> None:
+        try:
+            while (message := self._channel.receive()) is not None:
+                self._inbox.put(message)
+        except Broken:
+            os._exit(1)
+
+    def _told_to_end(self, *_: Any) -> None:
+        """A plain `reconcile` is interrupted where it stands."""
+        self._cancellation.set()
+        if self._cancel_task is not None:
+            self._cancel_task()
+        else:
+            raise Cancelled("the pass should have ended by now")
+
+
+def main(words: list[str]) -> None:
+    """`FD MEMORY_BYTES DIGEST PATH`."""
+    descriptor, memory, digest, path = words
+    os.set_inheritable(int(descriptor), False)
+    if int(memory):
+        resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    Runner(Channel(socket.socket(fileno=int(descriptor)))).run(Path(path), digest)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,136 @@
+"""What a definition is written with: its models, its decorator, and what it is handed in a pass."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, TypeAdapter
+
+from controllers.definitions.results import Result
+from resources.canonical import Document
+from resources.conditions import Condition
+from resources.frozen import Frozen
+from resources.names import KIND
+from resources.schedules import Cron, TimeZone
+
+DEADLINE_SECONDS = 60.0
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+class Spec(Frozen):
+    """What callers ask. Fields are camelCase in manifests; unknown ones are refused."""
+
+
+class Status(Frozen):
+    """What the definition last observed."""
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """Who a resource is. Instants are unix seconds."""
+
+    uid: str
+    kind: str
+    key: str
+    project: str
+    resource_version: int
+    generation: int
+    finalizers: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    deletion_timestamp: float | None = None
+
+
+@dataclass(frozen=True)
+class Resource(Generic[S, T]):
+    """One resource, as it stood when the pass began."""
+
+    metadata: Metadata
+    spec: S
+    status: T
+    conditions: tuple[Condition, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return self.metadata.key
+
+    @property
+    def deleting(self) -> bool:
+        """Deletion was asked for: clean up, then return without your finalizer."""
+        return self.metadata.deletion_timestamp is not None
+
+
+@dataclass(frozen=True)
+class Definition:
+    """What a definition file exports, once."""
+
+    name: str
+    spec: type[BaseModel]
+    status: type[BaseModel] | None
+    reconcile: Callable[..., Any]
+    initial_status: Callable[[Any], Any] | None = None
+    deadline: float = DEADLINE_SECONDS
+    every: float | None = None
+    cron: str | None = None
+    time_zone: str = "UTC"
+    watch: Callable[[Any], Iterable[Any]] | None = None
+
+    @property
+    def is_async(self) -> bool:
+        return inspect.iscoroutinefunction(self.reconcile)
+
+    def first_status(self, spec: Any) -> Document:
+        """What a new resource starts with."""
+        if self.initial_status is not None:
+            return own_status(self, self.initial_status(spec))
+        if self.status is None or any(one.is_required() for one in self.status.model_fields.values()):
+            return {}
+        return own_status(self, self.status())
+
+
+def resource_manager(
+    name: str,
+    *,
+    spec: type[BaseModel],
+    status: type[BaseModel] | None = None,
+    initial_status: Callable[[Any], Any] | None = None,
+    deadline: float = DEADLINE_SECONDS,
+    every: float | None = None,
+    cron: str | None = None,
+    time_zone: str = "UTC",
+    watch: Callable[[Any], Iterable[Any]] | None = None,
+) -> Callable[[Callable[..., Result | Any]], Definition]:
+    """Makes a definition of `reconcile(ctx, resource)`, async or plain.
+
+    `deadline` are the seconds that one pass may take. A settled resource is looked at again `every` so many seconds,
+    more or less; at the instants of `cron`, five fields read in `time_zone`; and when one of the files changes whose
+    paths `watch(resource)` returns. Raises ValueError for what cannot be.
+    """
+    if not KIND.fullmatch(name):
+        raise ValueError(f'name "{name}": must match {KIND.pattern}')
+    if not deadline > 0:
+        raise ValueError("deadline: must be > 0 seconds")
+    if every is not None and not every >= 1:
+        raise ValueError("every: must be >= 1 seconds")
+    TypeAdapter(TimeZone).validate_python(time_zone)
+    TypeAdapter(Cron | None).validate_python(cron)
+    return lambda reconcile: Definition(
+        name, spec, status, reconcile, initial_status, deadline, every, cron, time_zone, watch
+    )
+
+
+def own_status(definition: Definition, given: Any) -> Document:
+    """A status as JSON. Raises ValueError for what is neither the definition's model, a mapping nor None."""
+    if given is None:
+        return {}
+    if isinstance(given, Mapping):
+        given = dict(given) if definition.status is None else definition.status.model_validate(dict(given))
+    if isinstance(given, BaseModel):
+        return given.model_dump(mode="json", by_alias=True, exclude_none=True)
+    if isinstance(given, dict):
+        return given
+    raise ValueError(f"status: expected the definition's model or a mapping, got {type(given).__name__}")

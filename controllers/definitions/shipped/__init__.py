@@ -1,0 +1,1 @@
+"""Definitions and workflows that come with rmctl."""

@@ -1,0 +1,73 @@
+"""The workbench: a process of somebody who works on a definition, and runs its passes before their own eyes."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from controllers.definitions.channel import Broken, Channel
+from controllers.definitions.context import Cancellation, Clock
+from controllers.definitions.executing import reconcile, resolve
+from controllers.definitions.loading import Unusable, load
+from resources.canonical import Document
+
+DEADLINE_SECONDS = 86_400.0
+"""Whoever stops at a breakpoint is in no hurry."""
+CONNECT_SECONDS = 5.0
+
+
+class Workbench:
+    """The server's end, for one pass. Raises OSError where nobody listens."""
+
+    pid = 0
+    deadline = DEADLINE_SECONDS
+
+    def __init__(self, path: Path) -> None:
+        end = socket.socket(socket.AF_UNIX)
+        try:
+            end.settimeout(CONNECT_SECONDS)
+            end.connect(str(path))
+        except OSError:
+            end.close()
+            raise
+        self.channel = Channel(end)
+
+    def ended(self) -> str:
+        return "the workbench was left in mid-pass"
+
+    def end(self, *, now: bool = False) -> None:  # noqa: ARG002  there is no process to hurry
+        self.channel.close()
+
+
+def serve(end: socket.socket, path: Path, clock: Clock, told: Callable[[Document, Document], None]) -> None:
+    """The author's end, for one connection: the file is read anew each time. `told` gets questions and answers."""
+    channel = Channel(end)
+
+    def ask(message: Document) -> Document:
+        channel.send({"ask": message})
+        answer = channel.receive()
+        assert answer is not None
+        return answer
+
+    try:
+        while (message := channel.receive()) is not None:
+            answer = _answered(path, message, ask, clock)
+            told(message, answer)
+            channel.send(answer)
+    except Broken:
+        return
+    finally:
+        channel.close()
+
+
+def _answered(path: Path, message: Document, ask: Any, clock: Clock) -> Document:
+    try:
+        definition = load(path)
+    except Unusable as error:
+        problem = {"path": "", "message": str(error), "hint": "", "unknown": False}
+        return {"failed": str(error), "proposals": [{"errors": [problem]}]}
+    if message.get("do") == "resolve":
+        return resolve(definition, message["specs"])
+    return reconcile(definition, message, ask, clock, Cancellation())

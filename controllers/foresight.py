@@ -1,0 +1,76 @@
+"""Where a reservation would be booked now: the same pipeline without the commit."""
+
+from __future__ import annotations
+
+from controllers.placing import policy_of
+from controllers.reserving import preemptible, request_of
+from controllers.runtime.fleet import Fleet
+from controllers.runtime.reader import SnapshotReader
+from placement import FleetView, Placed, PoolPolicy, Ranked, Request
+from placement.bookings import granted, leased
+from placement.fullness import SCALE
+from placement.gang import gang
+from placement.preempting import victims
+from placement.shortcut import place
+from resources.canonical import Document
+from resources.instants import rfc3339
+from resources.pool import Pool
+from resources.reference import Ref
+from resources.reservation import Reservation
+from store.tx import Tx
+
+MOST_CANDIDATES = 10
+
+
+def foresee(tx: Tx, resource: Reservation, fleet: Fleet) -> Document:
+    """{fits, candidates: [{node, atoms, score}], reason?, preemptible?}; the best candidate first.
+
+    A gang shows the members of the best one. Nothing is written, and no draw is made.
+    """
+    reader = SnapshotReader(tx, fleet, 0.0)
+    pool = reader.find(Ref("pool", resource.spec.pool))
+    if not isinstance(pool, Pool):
+        return _no(f"no pool {resource.spec.pool}")
+    with fleet.planning():
+        view = fleet.view.copy()
+    for held in reader.allocations(uid=resource.uid):
+        view.drop_claim(held.id)
+    request, policy = request_of(resource, tx.now), policy_of(pool.spec, fleet.scheduling)
+    if resource.spec.gang is not None:
+        asked = resource.spec.gang
+        found = gang(request, view, policy, size=asked.size, domain=asked.domain)
+        members = [{"node": member.node, "atoms": [a.id for a in member.devices]} for member in found.members]
+        return {"fits": True, "candidates": members} if members else _no(found.reason)
+    done = place(request, view, policy, first=MOST_CANDIDATES)
+    if isinstance(done.answer, Placed):
+        return {"fits": True, "candidates": [_candidate(one, request, view, policy) for one in done.ranked]}
+    answer = _no(getattr(done.answer, "reason", "no node of that shape is there yet"))
+    if not resource.spec.preemptible:
+        answer |= _preempting(reader, resource, request, view, policy)
+    return answer
+
+
+def _no(reason: str) -> Document:
+    return {"fits": False, "candidates": [], "reason": reason}
+
+
+def _candidate(one: Ranked, request: Request, view: FleetView, policy: PoolPolicy) -> Document:
+    node = view.node(one.node)
+    assert node is not None
+    tier = next(tier for tier in policy.tiers if tier.name == one.tier)
+    atoms = leased(node) if request.lease else granted(request, node, binpack=tier.packing == "binpack")
+    score = round(sum(one.key) / (1000 * SCALE), 6)
+    return {"node": one.node, "atoms": [atom.id for atom in atoms], "score": score}
+
+
+def _preempting(
+    reader: SnapshotReader, resource: Reservation, request: Request, view: FleetView, policy: PoolPolicy
+) -> Document:
+    """Told only where it would then fit."""
+    able = preemptible(reader, resource)
+    found = victims(request, view, policy, able) if able else None
+    if not found:
+        return {}
+    start, _ = resource.spec.window(reader.now)
+    names = list(dict.fromkeys(able[name] for name in found))
+    return {"preemptible": {"reservations": names, "startsAt": rfc3339(start)}}

@@ -1,0 +1,169 @@
+"""A decision of the placer made again: from what stood in the log when it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from controllers import placing
+from controllers.jobs.question import question
+from controllers.jobs.view import JobView, Sibling
+from controllers.placing import Mate, owner_of
+from controllers.runtime.fleet import Fleet
+from controllers.runtime.seen import board_of, spare_of
+from placement import Amounts, Claim, FleetView, NodeView, plan
+from placement.trace import Summary, summary
+from resources.canonical import Document
+from resources.devices import WHOLE
+from resources.job import Job, JobSpec, JobStatus
+from resources.node import NodeSpec, NodeStatus
+from resources.pool import PoolSpec
+from resources.reference import Ref
+from resources.reservation import ReservationSpec, ReservationStatus
+from store import bookings, events, history
+from store.tx import Tx
+
+DECISIONS = ("PlacementDecision", "PlacementFailed")
+OVER = ("completed", "dropped", "dormant", "pending")
+
+
+@dataclass(frozen=True)
+class Replay:
+    """`equal` None: it cannot be told any more, and `reason` says why."""
+
+    equal: bool | None
+    decided: Document
+    replayed: Document
+    reason: str = ""
+
+
+def replay(tx: Tx, event: int, fleet: Fleet) -> Replay | None:
+    """None without such a decision of a job. Devices count as they are now: the log does not tell of them."""
+    record = events.by_id(tx, event)
+    if record is None or record.type not in DECISIONS or record.ref.kind != "job" or "replay" not in record.payload:
+        return None
+    decided = Summary.from_dict(record.payload).to_dict()
+    try:
+        jobs, nodes, pools, reserved = (history.before(tx, record.revision, kind) for kind in KINDS)
+    except history.Compacted:
+        return Replay(None, decided, {}, "what stood there then has been dropped from the log of changes")
+    document = jobs.get(record.ref)
+    pool = None if document is None else pools.get(Ref("pool", document["spec"]["pool"]))
+    if document is None or pool is None:
+        return Replay(None, decided, {}, "the job or its pool stood in no log yet")
+    job = _job(record.ref, document)
+    view = _view(tx, jobs, nodes, pools, reserved)
+    view.drop_claim(str(record.ref))
+    mates = [_job(ref, other) for ref, other in jobs.items() if ref != record.ref]
+    siblings = tuple(
+        Sibling(mate.ref, Mate(mate.ref, mate.spec))
+        for mate in mates
+        if mate.spec.bundle == job.spec.bundle and mate.project == job.project
+    )
+    told: Mapping[str, Any] = record.payload["replay"]
+    asked = question(job, job.status, JobView(siblings=siblings), view, told["excluded"], now=told["now"])
+    policy = placing.policy_of(PoolSpec.model_validate(pool["spec"]), fleet.scheduling)
+    again = summary(plan(asked, view, policy, seed=told["seed"]), policy.ranking).to_dict()
+    return Replay(again == decided, decided, again)
+
+
+KINDS = ("job", "node", "pool", "reservation")
+
+
+def _job(ref: Ref, document: Document) -> Job:
+    metadata = document["metadata"]
+    spec, status = JobSpec.model_validate(document["spec"]), JobStatus.model_validate(document.get("status") or {})
+    return Job(ref, metadata["uid"], metadata.get("generation", 1), 0, spec, status, document["spec"])
+
+
+def _view(
+    tx: Tx,
+    jobs: Mapping[Ref, Document],
+    nodes: Mapping[Ref, Document],
+    pools: Mapping[Ref, Document],
+    reserved: Mapping[Ref, Document],
+) -> FleetView:
+    view = FleetView()
+    specs = {ref.name: PoolSpec.model_validate(pool["spec"]) for ref, pool in pools.items()}
+    devices = bookings.all_devices(tx)
+    for ref, document in nodes.items():
+        spec, status = (
+            NodeSpec.model_validate(document["spec"]),
+            NodeStatus.model_validate(document.get("status") or {}),
+        )
+        pool = specs.get(spec.pool)
+        home = None if pool is None else pool.fixed_tier
+        tier = spec.tier or ("" if home is None else home.name)
+        standing = None if pool is None else pool.tier(tier)
+        amounts = (status.capacity.get(name) for name in ("vcpu", "cores", "memory"))
+        caps = [0.0 if amount is None else amount.cap for amount in amounts]
+        labels = document["metadata"].get("labels", {})
+        reasons = dict.fromkeys(row.reason for row in status.no_schedule)
+        view.put_node(
+            NodeView(
+                name=ref.name,
+                pool=spec.pool,
+                tier=tier,
+                zone=status.zone or spec.zone or "",
+                cloud="" if standing is None else standing.kind,
+                booted=status.boot_id is not None,
+                labels={
+                    key: (value, "system" if key.startswith("rmctl/") else "person") for key, value in labels.items()
+                },
+                no_schedule=tuple(reasons),
+                capacity=Amounts(round(caps[0] * 1000), round(caps[1]), round(caps[2])),
+                images=frozenset(status.images),
+                spare=spare_of(spec, status),
+                board=board_of(devices.get(ref.name, ())),
+            )
+        )
+    mates = {ref: _job(ref, document) for ref, document in jobs.items()}
+    for ref, job in mates.items():
+        if job.status.node is not None and job.status.phase not in OVER:
+            view.put_claim(_claim(ref, job, mates))
+    for ref, document in reserved.items():
+        for claim in _held(ref, document):
+            view.put_claim(claim)
+    return view
+
+
+def _claim(ref: Ref, job: Job, jobs: Mapping[Ref, Job]) -> Claim:
+    """A job's devices are whole where it asked for whole ones, and the part of a GPU comes last."""
+    spec = job.spec
+    units = [ask.units for ask in placing.asks_of(spec) for _ in range(ask.count)]
+    units += [WHOLE] * (len(job.status.devices) - len(units))
+    mates = [Mate(other, mate.spec) for other, mate in jobs.items() if other != ref and mate.spec.bundle == spec.bundle]
+    return Claim(
+        str(ref),
+        job.status.node or "",
+        owner_of(ref),
+        placing.amounts_of(spec),
+        spec.requirements.required_host_ports,
+        placing.exclusive(spec, mates),
+        devices=tuple(zip(job.status.devices, units, strict=False)),
+    )
+
+
+def _held(ref: Ref, document: Document) -> list[Claim]:
+    spec = ReservationSpec.model_validate(document["spec"])
+    status = ReservationStatus.model_validate(document.get("status") or {})
+    found = []
+    for number, held in enumerate(status.allocations):
+        amounts = Amounts(held.amounts.vcpu_milli, held.amounts.cores, held.amounts.memory_mib)
+        devices = tuple((device.id, device.units) for device in held.devices)
+        found.append(
+            Claim(
+                f"{ref}#{number}",
+                held.node,
+                f"{ref.project}/{ref.name}",
+                amounts,
+                (),
+                spec.lease,
+                spec.tenant,
+                devices,
+                status.start,
+                status.end,
+            )
+        )
+    return found

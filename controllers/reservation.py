@@ -1,0 +1,210 @@
+"""Reservation: books devices and amounts for a time, waits where there is no room, frees them at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from controllers import placing, reserving
+from controllers.placers.contract import Context, Pending, Placed, Queued
+from controllers.placers.registry import PLACERS
+from controllers.runtime.controller import Reader
+from controllers.runtime.decision import Decision, Facts, Release, Reserve
+from controllers.scheduling import PLAIN, Scheduling
+from placement import FleetView
+from placement.explain import after_lost_races
+from placement.preempting import victims
+from resources.allocation import Allocation
+from resources.conditions import Condition, condition
+from resources.event import Event
+from resources.instants import kept, rfc3339
+from resources.pool import Pool
+from resources.reference import Ref
+from resources.reservation import RESERVATION_FINALIZER, Reservation, ReservationStatus
+
+TICK_SECONDS = 30.0
+"""How long one without a place waits for a change before it looks again by itself."""
+
+
+@dataclass(frozen=True)
+class ReservationView:
+    """`preemptible` are allocations of other reservations that may be taken from them, with whose they are."""
+
+    pool: Pool | None = None
+    allocations: Sequence[Allocation] = ()
+    fleet: FleetView = field(default_factory=FleetView)
+    capacity_revision: int = 0
+    preemptible: Mapping[str, str] = field(default_factory=dict)
+    scheduling: Scheduling = PLAIN
+    line: Sequence[Reservation] = ()
+    """Reservations of the pool that wait, the oldest first."""
+
+
+class ReservationController:
+    kind: ClassVar[str] = "reservation"
+    places: ClassVar[bool] = True
+
+    def observe(self, resource: Reservation, reader: Reader) -> ReservationView:
+        pool = reader.find(Ref("pool", resource.spec.pool))
+        return ReservationView(
+            pool=pool if isinstance(pool, Pool) else None,
+            allocations=tuple(reader.allocations(uid=resource.uid)),
+            fleet=reader.fleet(),
+            capacity_revision=reader.capacity_revision(resource.spec.pool),
+            scheduling=reader.scheduling(),
+            line=tuple(one for one in reader.line(resource.spec.pool, resource.ref) if isinstance(one, Reservation)),
+            preemptible=reserving.preemptible(reader, resource) if resource.spec.preempts else {},
+        )
+
+    def decide(self, resource: Reservation, view: ReservationView, facts: Facts) -> Decision:
+        """Booked once and as asked, or waiting; a changed spec keeps what it had until it has its new place."""
+        now = kept(facts.now)
+        status = resource.status
+        if resource.deleting:
+            released = status.model_copy(update={"phase": "released", "allocations": ()})
+            return Decision(released, finalizers=(), claims=_release(view.allocations))
+        current = status.booked_generation == resource.generation or _planned(resource, view.allocations)
+        if view.allocations and _over(view.allocations, now):
+            return _expired(resource, view, "its time is over")
+        if view.allocations and current:
+            return _holding(resource, view.allocations, now)
+        if status.phase == "expired" and current:
+            return _expired(resource, view, "its time is over")
+        _, end = resource.spec.window(now)
+        if end is not None and end <= now:
+            return _expired(resource, view, "its time was over before it had a place", booked=False)
+        return _look(resource, view, facts, now)
+
+
+def _look(resource: Reservation, view: ReservationView, facts: Facts, now: float) -> Decision:
+    if view.pool is None:
+        return _waiting(resource, view, now, "NoPool", f"no pool {resource.spec.pool}")
+    if facts.conflicts:
+        said = after_lost_races(facts.conflicts, list(facts.excluded.values())[-1])
+        return replace(_waiting(resource, view, now, "NoFit", said), requeue_after=0.0, no_place_since=None)
+    fleet = placing.without(view.fleet, (allocation.id for allocation in view.allocations))
+    policy = placing.policy_of(view.pool.spec, view.scheduling)
+    context = Context(fleet, policy, now, facts.seed, facts.excluded, _line(resource, view), view.scheduling)
+    answer = PLACERS[view.scheduling.placer].place(resource, context)
+    match answer:
+        case Queued(leader=leader):
+            said = f"waits for its turn behind {leader}"
+            return replace(_waiting(resource, view, now, "NoFit", said), wake=(leader,), no_place_since=None)
+        case Pending(reason=reason):
+            single = resource.spec.gang is None and view.preemptible
+            request = reserving.request_of(resource, now, facts.excluded)
+            found = victims(request, fleet, policy, view.preemptible) if single else None
+            waiting = _waiting(resource, view, now, "NoFit", reason, found or ())
+            return replace(waiting, claims=answer.claims, wake=answer.wake)
+        case Placed(allocations=made):
+            return _booked(view, answer, _holding(resource, made, now))
+
+
+def _line(resource: Reservation, view: ReservationView) -> list[Reservation]:
+    """Itself as it was read, in its turn among those that wait."""
+    return [resource if one.uid == resource.uid else one for one in view.line]
+
+
+def _booked(view: ReservationView, answer: Placed, holding: Decision) -> Decision:
+    places = ", ".join(dict.fromkeys(one.node for one in answer.allocations))
+    event = Event("PlacementDecision", f"booked on {places}", payload={"outcome": "placed", "nodes": places})
+    claims: tuple[Reserve | Release, ...] = (*_release(view.allocations), *answer.claims)
+    return replace(holding, claims=claims, events=(event,), wake=answer.wake)
+
+
+def _holding(resource: Reservation, allocations: Sequence[Allocation], now: float) -> Decision:
+    start, end = allocations[0].starts_at, allocations[0].ends_at
+    begun = start is None or start <= now
+    places = ", ".join(dict.fromkeys(one.node for one in allocations))
+    until = "" if end is None else f" until {rfc3339(end)}"
+    if begun:
+        ready = condition("Ready", True, "Active", f"is active on {places}{until}")
+    else:
+        assert start is not None
+        ready = condition("Ready", False, "NotYet", f"is booked on {places} from {rfc3339(start)}{until}")
+    status = _status(
+        resource,
+        ready,
+        condition("Booked", True, "Guaranteed", places),
+        condition("Unschedulable", False, "Placed", places),
+        phase="active" if begun else "booked",
+        allocations=tuple(map(reserving.held, allocations)),
+        start=start,
+        end=end,
+        booked_generation=resource.generation,
+    )
+    next_look = end if begun else start
+    return Decision(
+        status,
+        finalizers=tuple(dict.fromkeys((*resource.finalizers, RESERVATION_FINALIZER))),
+        requeue_after=None if next_look is None else max(next_look - now, 0.0),
+    )
+
+
+def _waiting(
+    resource: Reservation,
+    view: ReservationView,
+    now: float,
+    reason: str,
+    said: str,
+    in_the_way: Sequence[str] = (),
+) -> Decision:
+    """`in_the_way` are allocations of others without which it would fit. What it already has it keeps."""
+    start, end = resource.spec.window(now)
+    since = resource.status.waiting_since
+    fresh = since is None
+    names = tuple(dict.fromkeys(view.preemptible[name] for name in in_the_way))
+    status = _status(
+        resource,
+        condition("Ready", False, "NoFit", f"waits for a place: {said}"),
+        condition("Booked", bool(view.allocations), "Guaranteed" if view.allocations else "NoFit", said),
+        condition("Unschedulable", True, reason, said),
+        phase=resource.status.phase if view.allocations else "pending",
+        allocations=tuple(map(reserving.held, view.allocations)),
+        victims=names,
+        starts_at=start if names else None,
+        booked_generation=resource.status.booked_generation,
+        waiting_since=now if fresh else since,
+    )
+    event = Event("PlacementFailed", "noCapacityInAnyPool", "Warning", {"outcome": "unschedulable", "sentence": said})
+    due = [now + TICK_SECONDS, *(() if end is None else (end,))]
+    return Decision(
+        status,
+        events=(event,) if fresh else (),
+        requeue_after=max(min(due) - now, 0.0),
+        no_place_since=(resource.spec.pool, view.capacity_revision),
+    )
+
+
+def _expired(resource: Reservation, view: ReservationView, said: str, *, booked: bool = True) -> Decision:
+    status = _status(
+        resource,
+        condition("Ready", booked, "Expired", said),
+        condition("Booked", False, "NoFit", said),
+        phase="expired",
+        start=resource.status.start,
+        end=resource.status.end,
+        booked_generation=resource.generation,
+    )
+    finalizers = tuple(name for name in resource.finalizers if name != RESERVATION_FINALIZER)
+    return Decision(status, finalizers=finalizers, claims=_release(view.allocations))
+
+
+def _status(resource: Reservation, *conditions: Condition, **fields: Any) -> ReservationStatus:
+    return ReservationStatus(observed_generation=resource.generation, conditions=conditions, **fields)
+
+
+def _release(allocations: Sequence[Allocation]) -> tuple[Release, ...]:
+    return tuple(Release(allocation.id) for allocation in allocations)
+
+
+def _planned(resource: Reservation, allocations: Sequence[Allocation]) -> bool:
+    """Whether they were made for the spec as it stands, maybe by another one's pass."""
+    mine = f"{resource.uid}.{resource.generation}."
+    return bool(allocations) and all(allocation.id.startswith(mine) for allocation in allocations)
+
+
+def _over(allocations: Sequence[Allocation], now: float) -> bool:
+    end = allocations[0].ends_at
+    return end is not None and end <= now

@@ -1,0 +1,88 @@
+"""From a reservation to what the placer is asked, and from its answer to what is claimed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from controllers.placing import asks_of_devices
+from controllers.runtime.controller import Reader
+from placement import Amounts, FleetView, Placed, Request, capability_labels
+from resources.allocation import Allocation
+from resources.devices import Booking
+from resources.reservation import Held, HeldDevice, Reservation, ReservationSpec, ReservedAmounts
+
+DEVICE_LIMITS = "devices.limits"
+KUBERNETES = "binding.kubernetes"
+
+
+def request_of(resource: Reservation, now: float, excluded: Mapping[str, str] | None = None) -> Request:
+    """What one member asks."""
+    spec = resource.spec
+    start, end = spec.window(now)
+    return Request(
+        owner=f"{resource.project}/{resource.name}",
+        pool=spec.pool,
+        bundle=resource.name,
+        role="primary",
+        job=resource.name,
+        amounts=Amounts(spec.amounts.vcpu_milli, spec.amounts.cores, spec.amounts.memory_mib),
+        labels=capability_labels(capabilities(spec)),
+        excluded=dict(excluded or {}),
+        exclusive=spec.lease,
+        tenant=spec.tenant,
+        devices=asks_of_devices(spec.devices),
+        lease=spec.lease,
+        start=start,
+        end=end,
+    )
+
+
+def capabilities(spec: ReservationSpec) -> tuple[str, ...]:
+    """What a node must be able to do for the way in which the reservation is used there."""
+    if spec.binding == "kubernetes":
+        return (KUBERNETES,)
+    return (DEVICE_LIMITS,) if spec.devices and not spec.lease else ()
+
+
+def allocation(resource: Reservation, placed: Placed, number: int, fleet: FleetView, now: float) -> Allocation:
+    spec = resource.spec
+    start, end = spec.window(now)
+    amounts = Amounts(spec.amounts.vcpu_milli, spec.amounts.cores, spec.amounts.memory_mib)
+    node = fleet.node(placed.node)
+    if spec.lease and node is not None:
+        amounts = Amounts(*(max(amount, 0) for amount in node.free))
+    return Allocation(
+        id=f"{resource.uid}.{resource.generation}.{number}",
+        uid=resource.uid,
+        owner=resource.ref,
+        instance=str(number),
+        pool=spec.pool,
+        node=placed.node,
+        capacity_milli=amounts.capacity_milli,
+        cores=amounts.cores,
+        memory_mib=amounts.memory_mib,
+        exclusive=spec.lease,
+        devices=tuple(Booking(atom.id, atom.units) for atom in placed.devices),
+        starts_at=start,
+        ends_at=end,
+        tenant=spec.tenant,
+        lease=spec.lease,
+    )
+
+
+def held(one: Allocation) -> Held:
+    return Held(
+        node=one.node,
+        devices=tuple(HeldDevice(id=booking.device, units=booking.units) for booking in one.devices),
+        amounts=ReservedAmounts(vcpu_milli=one.capacity_milli, memory_mib=one.memory_mib, cores=one.cores),
+    )
+
+
+def preemptible(reader: Reader, resource: Reservation) -> dict[str, str]:
+    """Allocations in the pool that their reservations would give up, the oldest first, and whose they are."""
+    found = {}
+    for one in reader.allocations(pool=resource.spec.pool):
+        owner = reader.find(one.owner) if one.owner.kind == "reservation" else None
+        if isinstance(owner, Reservation) and owner.spec.preemptible and owner.uid != resource.uid:
+            found[one.id] = (owner.created_at, owner.name)
+    return {name: owner for name, (_, owner) in sorted(found.items(), key=lambda item: (item[1], item[0]))}

@@ -1,0 +1,203 @@
+"""What a job asks of a node's devices, and which atoms it would get there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from itertools import combinations
+from typing import Literal, NamedTuple
+
+from placement.boards import NV, UNKNOWN, WHOLE, Layout
+from placement.errors import InvalidRequest
+from placement.fullness import SCALE
+from placement.picks import bits, pick, worst_link
+from resources.quantities import plain
+from resources.selectors import ANYTHING, Selector
+
+Topology = Literal["any", "nvlink-all"]
+MOST_ASKS = 8
+MOST_REMEMBERED = 65_536
+SCORES = tuple(SCALE * tenths // 10 for tenths in (5, 0, 2, 4, 6, 8, 10))
+"""The topology criterion by worst link; an unknown one is neutral."""
+NEUTRAL = SCALE // 2
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """So many whole atoms of a class, or `units` thousandths of a single one."""
+
+    kind: str
+    count: int = 1
+    units: int = WHOLE
+    selector: Selector = ANYTHING
+    topology: Topology = "any"
+
+
+class Verdict(NamedTuple):
+    """What one node answers: the atoms for each ask, or the filter that refuses and why."""
+
+    picks: tuple[tuple[int, ...], ...] = ()
+    link: int | None = None
+    """Worst link over all asks for several atoms; None without any."""
+    filter: str = ""
+    reason: str = ""
+
+    @property
+    def score(self) -> int:
+        return NEUTRAL if self.link is None else SCORES[self.link]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """The asks of a request. Equal asks are the very same object, so that what was worked out for one is found again.
+
+    `own` counts those of the job itself; the others are its group's.
+    """
+
+    asks: tuple[Ask, ...]
+    own: int
+    keys: tuple[str, ...]
+    """Keys of the selectors, sorted: node labels of these names count where an atom has no such attribute."""
+    kinds: tuple[str, ...]
+    units: tuple[int, ...]
+    """By kind, what is asked in all."""
+
+
+def wanted(asks: tuple[Ask, ...], own: int) -> Wanted:
+    """Raises InvalidRequest for what no node could answer."""
+    for at, ask in enumerate(asks):
+        _check(f"devices[{at}]", ask)
+    if len(asks) > MOST_ASKS:
+        raise InvalidRequest("devices", f"at most {MOST_ASKS}")
+    return _wanted(asks, own)
+
+
+@lru_cache(maxsize=4096)
+def _wanted(asks: tuple[Ask, ...], own: int) -> Wanted:
+    kinds = tuple(dict.fromkeys(ask.kind for ask in asks))
+    keys = sorted({expression.key for ask in asks for expression in ask.selector.expressions})
+    units = tuple(sum(ask.count * ask.units for ask in asks if ask.kind == kind) for kind in kinds)
+    return Wanted(asks, own, tuple(keys), kinds, units)
+
+
+def _check(where: str, ask: Ask) -> None:
+    if not ask.kind:
+        raise InvalidRequest(f"{where}.class", "required")
+    for name, value, most in (("count", ask.count, None), ("units", ask.units, WHOLE)):
+        if type(value) is not int or value < 1 or (most is not None and value > most):
+            limit = "" if most is None else f" of at most {most}"
+            raise InvalidRequest(f"{where}.{name}", f"must be a whole number of at least 1{limit}, not {value!r}")
+    if ask.units < WHOLE and ask.count != 1:
+        raise InvalidRequest(f"{where}.units", "are of one device, so count is 1")
+    if ask.topology not in ("any", "nvlink-all"):
+        raise InvalidRequest(f"{where}.topology", f'"{ask.topology}" is not one of any, nvlink-all')
+
+
+def verdict(
+    layout: Layout, free: tuple[int, ...], want: Wanted, labels: tuple[str | None, ...], *, binpack: bool
+) -> Verdict:
+    """`free` are units by atom, `labels` the node's values of `want.keys`. Worked out once for all nodes alike."""
+    memo = layout.memo
+    key = (want, free, labels, binpack)
+    found: Verdict | None = memo.get(key)
+    if found is None:
+        if len(memo) >= MOST_REMEMBERED:
+            memo.clear()
+        found = memo[key] = _judge(layout, free, want, labels, binpack=binpack)
+    return found
+
+
+def candidates(layout: Layout, free: tuple[int, ...], ask: Ask, labels: Mapping[str, str | None]) -> int:
+    """A bit for each atom that would do: of the class, well and bookable, free enough, and selected."""
+    mask = 0
+    for at in bits(layout.by_kind.get(ask.kind, 0)):
+        if layout.usable[at] and free[at] >= ask.units and _selected(ask.selector, layout.attributes[at], labels):
+            mask |= 1 << at
+    return mask
+
+
+def _judge(
+    layout: Layout, free: tuple[int, ...], want: Wanted, labels: tuple[str | None, ...], *, binpack: bool
+) -> Verdict:
+    by_key = dict(zip(want.keys, labels, strict=True))
+    masks = [candidates(layout, free, ask, by_key) for ask in want.asks]
+    for ask, mask in zip(want.asks, masks, strict=True):
+        if mask.bit_count() < ask.count:
+            return Verdict(filter="fits", reason=_short(layout, free, ask, mask, by_key))
+    over = _too_many(want.asks, masks)
+    if over is not None:
+        ask, missing = over
+        return Verdict(filter="fits", reason=f"{ask.count - missing} of {ask.count} {ask.kind} free")
+    return _picked(layout, free, want, masks, binpack=binpack)
+
+
+def _picked(layout: Layout, free: tuple[int, ...], want: Wanted, masks: list[int], *, binpack: bool) -> Verdict:
+    """The asks that are hardest to please choose first; none takes what another one cannot do without."""
+    order = sorted(range(len(masks)), key=lambda at: _ease(want.asks[at], at))
+    picks: dict[int, tuple[int, ...]] = {}
+    taken = 0
+    for step, at in enumerate(order):
+        ask, mask = want.asks[at], masks[at] & ~taken
+        rest = [(want.asks[other], masks[other] & ~taken) for other in order[step + 1 :]]
+        if ask.units < WHOLE:
+            chosen = _share(layout, free, mask, rest, binpack=binpack)
+        elif rest:
+            chosen = pick(layout, mask, ask.count, partial(_leaves, rest=rest))
+        else:
+            chosen = pick(layout, mask, ask.count)
+        picks[at] = chosen
+        taken |= sum(1 << atom for atom in chosen)
+    links = {at: worst_link(layout, chosen) for at, chosen in picks.items() if len(chosen) > 1}
+    for at in sorted(links):
+        if want.asks[at].topology == "nvlink-all" and links[at] < NV:
+            ask = want.asks[at]
+            return Verdict(filter="topology", reason=f"no NVLink-complete set of {ask.count} {ask.kind}")
+    link = UNKNOWN if UNKNOWN in links.values() else min(links.values(), default=None)
+    return Verdict(tuple(picks[at] for at in range(len(masks))), link)
+
+
+def _share(
+    layout: Layout, free: tuple[int, ...], mask: int, rest: list[tuple[Ask, int]], *, binpack: bool
+) -> tuple[int, ...]:
+    """The fullest atom that fits, or the emptiest, then the first that its node lists."""
+    ranked = sorted(bits(mask), key=lambda atom: (free[atom] if binpack else -free[atom], layout.positions[atom]))
+    return next((atom,) for atom in ranked if _leaves(1 << atom, rest))
+
+
+def _ease(ask: Ask, at: int) -> tuple[bool, bool, int, int]:
+    """Single atoms come last: which of them are taken changes no link."""
+    return ask.count == 1, ask.topology == "any", -ask.count, at
+
+
+def _leaves(some: int, rest: list[tuple[Ask, int]]) -> bool:
+    return _too_many([ask for ask, _ in rest], [mask & ~some for _, mask in rest]) is None
+
+
+def _too_many(asks: tuple[Ask, ...] | list[Ask], masks: list[int]) -> tuple[Ask, int] | None:
+    """Of asks that compete for the same atoms, the last one and how many it lacks; None if all can be had at once.
+
+    Source: P. Hall, On Representatives of Subsets, 1935: any of them together must find as many as they ask for.
+    """
+    for size in range(1, len(masks) + 1):
+        for some in combinations(range(len(masks)), size):
+            union = 0
+            for at in some:
+                union |= masks[at]
+            missing = sum(asks[at].count for at in some) - union.bit_count()
+            if missing > 0:
+                return asks[some[-1]], min(missing, asks[some[-1]].count)
+    return None
+
+
+def _short(layout: Layout, free: tuple[int, ...], ask: Ask, mask: int, labels: Mapping[str, str | None]) -> str:
+    if ask.units == WHOLE:
+        return f"{mask.bit_count()} of {ask.count} {ask.kind} free"
+    some = candidates(layout, free, replace(ask, units=0), labels)
+    best = max((free[at] for at in bits(some)), default=0)
+    return f"{plain(max(best, 0))} of {plain(ask.units)} {ask.kind} free"
+
+
+def _selected(selector: Selector, attributes: Mapping[str, str], labels: Mapping[str, str | None]) -> bool:
+    """An attribute comes before a node label of the same key."""
+    return all(e.holds(attributes.get(e.key, labels.get(e.key))) for e in selector.expressions)

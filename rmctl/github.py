@@ -1,0 +1,5 @@
+"""GitHub for definitions: `pip install rmctl[github]`."""
+
+from controllers.providers.github import API, Checks, GitHub, NotAuthorised, PullRequest, RateLimited, connected
+
+__all__ = ["API", "Checks", "GitHub", "NotAuthorised", "PullRequest", "RateLimited", "connected"]

@@ -1,0 +1,318 @@
+"""Workflows in real processes: every step once on record, killed anywhere, gone on with, judged by a person."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from resources.resource import Resource
+from resources.workflow_run import Request, RunRecord
+from store import queue, resources, workflow_runs, workflow_steps
+from tests.architecture.tree import ROOT
+from tests.definition_house import House, a_house
+from tests.fleet import Fleet
+
+HEAD = """
+import os, signal, sys, time
+from pathlib import Path
+from rmctl import workflow
+
+def note(folder, text):
+    with open(Path(folder, "seen"), "a") as file:
+        file.write(text + "\\n")
+    return text.upper()
+"""
+STEPS = """
+@workflow("build")
+def build(ctx, given):
+    folder = given["folder"]
+    a = ctx.step("a", lambda: note(folder, "a"))
+    b = ctx.step("b", lambda: {body})
+    c = ctx.step("c", lambda: note(folder, "c"))
+    return {{"made": [a, b, c]}}
+"""
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    with a_house(tmp_path) as opened:
+        opened.put("site")
+        yield opened
+
+
+def put(house: House, text: str) -> None:
+    (house.workflows / "build.workflow.py").write_text(HEAD + text)
+
+
+def asked(house: House, **more: Any) -> str:
+    """A run of `build` for a site of its own; its id."""
+    ref = house.create("site", "s")
+    owner: Resource[Any, Any] = house.get(ref)
+    house.store.write(lambda tx: queue.remove(tx, ref))
+    request = Request("k", "build", {"folder": str(house.folder), **more})
+    return house.store.write(lambda tx: workflow_runs.ensure(tx, owner, request)).run_id
+
+
+def run(house: House, run_id: str) -> RunRecord:
+    with house.store.read() as tx:
+        found = workflow_runs.by_id(tx, run_id)
+    assert found is not None
+    return found
+
+
+def steps(house: House, run_id: str) -> list[tuple[str, str]]:
+    with house.store.read() as tx:
+        return [(one.name, one.state) for one in workflow_steps.of(tx, run_id)]
+
+
+def seen(house: House) -> list[str]:
+    path = house.folder / "seen"
+    return path.read_text().split() if path.exists() else []
+
+
+def woken(house: House) -> int:
+    with house.store.read() as tx:
+        return sum(row.wakes for row in queue.list_all(tx))
+
+
+@pytest.mark.req("T42", "T44")
+def test_a_workflow_runs_to_its_result_and_wakes_the_parent(house: House) -> None:
+    put(house, STEPS.format(body='note(folder, "b")'))
+    run_id = asked(house)
+    house.host.engine.run(run_id)
+    found = run(house, run_id)
+    assert (found.state, found.result, found.epoch) == ("succeeded", {"made": ["A", "B", "C"]}, 1)
+    assert steps(house, run_id) == [("a", "done"), ("b", "done"), ("c", "done")]
+    assert woken(house) == 1
+    house.host.engine.run(run_id)
+    assert seen(house) == ["a", "b", "c"]
+
+
+@pytest.mark.req("T45")
+def test_an_async_workflow_does_the_same(house: House) -> None:
+    put(
+        house,
+        """
+@workflow("build")
+async def build(ctx, given):
+    async def work():
+        return note(given["folder"], "a")
+    return await ctx.step("a", work)
+""",
+    )
+    run_id = asked(house)
+    house.host.engine.run(run_id)
+    assert (run(house, run_id).state, run(house, run_id).result) == ("succeeded", "A")
+
+
+@pytest.mark.req("T45")
+@pytest.mark.parametrize("step", ["a", "b", "c"])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_process_killed_at_any_step_is_followed_by_one_that_goes_on_behind_the_last_step(
+    house: House, step: str, when: str
+) -> None:
+    put(
+        house,
+        """
+def work(folder, name, victim, when):
+    first = not Path(folder, "killed").exists()
+    if name == victim and first and when == "before":
+        Path(folder, "killed").touch(); os.kill(os.getpid(), signal.SIGKILL)
+    note(folder, name)
+    if name == victim and first:
+        Path(folder, "killed").touch(); os.kill(os.getpid(), signal.SIGKILL)
+    return name
+
+@workflow("build")
+def build(ctx, given):
+    made = [ctx.step(n, lambda n=n: work(given["folder"], n, given["victim"], given["when"])) for n in "abc"]
+    return "".join(made)
+""",
+    )
+    run_id = asked(house, victim=step, when=when)
+    house.host.engine.run(run_id)
+    assert run(house, run_id).state == "running"
+    house.host.engine.run(run_id)
+    found = run(house, run_id)
+    assert (found.state, found.result, found.epoch, found.attempt) == ("succeeded", "abc", 2, 1)
+    expected = list("abc") if when == "before" else [n for n in "abc" for _ in range(1 + (n == step))]
+    assert seen(house) == expected
+
+
+@pytest.mark.req("T45")
+def test_a_manual_step_that_may_have_happened_waits_for_a_person(house: House) -> None:
+    put(
+        house,
+        """
+def push(folder):
+    note(folder, "pushed")
+    os._exit(3)
+
+@workflow("build")
+def build(ctx, given):
+    first = ctx.step("first", lambda: note(given["folder"], "first"))
+    return [first, ctx.step("push", lambda: push(given["folder"]), manual=True)]
+""",
+    )
+    run_id = asked(house)
+    house.host.engine.run(run_id)
+    house.host.engine.run(run_id)
+    found = run(house, run_id)
+    assert (found.state, found.waits_for, seen(house)) == ("waiting", "push", ["first", "pushed"])
+    house.host.engine.run(run_id)
+    assert seen(house) == ["first", "pushed"]
+    house.store.write(lambda tx: workflow_steps.settle(tx, run(house, run_id), happened=True, result="by hand"))
+    house.host.engine.run(run_id)
+    assert (run(house, run_id).state, run(house, run_id).result) == ("succeeded", ["FIRST", "by hand"])
+
+
+@pytest.mark.req("T46")
+def test_what_is_uncertain_is_listed_before_the_parent_goes(house: House) -> None:
+    certain = 'ctx.step("b", lambda: os._exit(3))'
+    put(house, STEPS.format(body="os._exit(3)").replace(certain, certain.replace("(3))", "(3), manual=True)")))
+    run_id = asked(house)
+    house.host.engine.run(run_id)
+    owner = run(house, run_id).owner
+
+    house.store.write(lambda tx: resources.request_deletion(tx, resources.get(tx, owner)))
+    house.run()
+    told = house.events(owner)
+    assert any("nobody knows whether these happened: b" in one for one in told)
+    with house.store.read() as tx:
+        assert resources.find(tx, owner) is None
+
+
+@pytest.mark.req("T43")
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("sys.exit(2)", "sys.exit(2)"),
+        ("object()", "JSON serializable"),
+    ],
+)
+def test_a_step_that_raises_fails_the_run(house: House, body: str, why: str) -> None:
+    put(house, STEPS.format(body=body))
+    run_id = asked(house)
+    house.host.engine.run(run_id)
+    found = run(house, run_id)
+    assert found.state == "failed"
+    assert why in str(found.error)
+    assert seen(house) == ["a"]
+
+
+@pytest.mark.req("T43", "T45")
+def test_a_run_that_kills_every_process_is_given_up_as_interrupted(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("controllers.definitions.engine.MOST_EPOCHS", 2)
+    put(house, STEPS.format(body="os._exit(3)"))
+    run_id = asked(house)
+    for _ in range(3):
+        house.host.engine.run(run_id)
+    assert (run(house, run_id).state, run(house, run_id).error) == ("interrupted", "2 processes have died at it")
+
+
+@pytest.mark.req("T42", "T45")
+def test_runs_that_were_asked_for_while_nobody_was_there_are_found_at_the_start(house: House) -> None:
+    put(house, STEPS.format(body='note(folder, "b")'))
+    run_id = asked(house)
+    house.host.engine._due.clear()
+    house.host.engine.start()
+    while run(house, run_id).state != "succeeded":
+        pass
+    house.host.engine.stop(timeout=120)
+    assert seen(house) == ["a", "b", "c"]
+
+
+REPORT = """
+from rmctl import Context, Resource, Spec, condition_false, condition_true, resource_manager
+
+
+class ReportSpec(Spec):
+    folder: str
+
+
+@resource_manager("report", spec=ReportSpec)
+async def reconcile(ctx: Context, resource: Resource):
+    asked = {"folder": resource.spec.folder}
+    run = await ctx.workflows.ensure(key="build:1", workflow="build", input=asked)
+    if run.succeeded:
+        return ctx.settled(conditions=[condition_true("Ready", "Built", str(run.result))])
+    return ctx.settled(conditions=[condition_false("Ready", run.state.title(), run.error)])
+"""
+SLOW = """
+@workflow("build")
+def build(ctx, given):
+    folder = Path(given["folder"])
+    ctx.step("a", lambda: note(folder, "a"))
+    def wait():
+        (folder / "pid").write_text(str(os.getpid()))
+        while not (folder / "go").exists():
+            time.sleep(0.01)
+        return note(folder, "b")
+    ctx.step("b", wait)
+    answer = ctx.checkpoint("approval")
+    return answer
+"""
+
+
+@pytest.fixture
+def fleet() -> Iterator[Fleet]:
+    with tempfile.TemporaryDirectory(prefix="rm") as name:
+        folder = Path(name)
+        (folder / ".rm" / "resource-managers").mkdir(parents=True)
+        (folder / ".rm" / "workflows").mkdir()
+        (folder / ".rm" / "resource-managers" / "report.resource_manager.py").write_text(REPORT)
+        (folder / ".rm" / "workflows" / "build.workflow.py").write_text(HEAD + SLOW)
+        (folder / "server.toml").write_text("[definitions]\nloadSeconds = 120\n")
+        started = Fleet(folder)
+        started.cwd = folder
+        started.environment |= {"XDG_CONFIG_HOME": str(folder / "config"), "PYTHONPATH": str(ROOT)}
+        yield started
+        started.end()
+
+
+@pytest.mark.req("T41", "T45", "CW9")
+def test_server_and_runner_are_killed_and_a_person_lets_the_run_end(fleet: Fleet) -> None:
+    server = fleet.server("--config", str(fleet.folder / "server.toml"))
+    document = {"apiVersion": "rmctl/v1", "kind": "report", "metadata": {"name": "r"}}
+    applied = fleet.rmctl("apply", "-f", "-", stdin=json.dumps({**document, "spec": {"folder": str(fleet.folder)}}))
+    assert applied.code == 0, applied.err
+    pid = fleet.folder / "pid"
+    while not (pid.exists() and pid.read_text()):
+        pass
+    server.popen.send_signal(signal.SIGKILL)
+    server.popen.wait()
+    pid.unlink()
+    fleet.server("--config", str(fleet.folder / "server.toml"))
+    while not (pid.exists() and pid.read_text()):
+        pass
+    os.kill(int(pid.read_text()), signal.SIGKILL)
+    (fleet.folder / "go").touch()
+    while "waiting" not in fleet.rmctl("runs").out:
+        pass
+    (listed,) = json.loads(fleet.rmctl("get", "runs", "-o", "json").out)["items"]
+    assert (listed["state"], listed["waitsFor"], listed["attempt"]) == ("waiting", "approval", 1)
+    assert listed["processes"] == 3
+    assert "build  waiting" in fleet.rmctl("describe", "report/r").out
+    assert fleet.rmctl("runs", "resume", listed["id"]).code == 2
+    assert fleet.rmctl("runs", "pause", listed["id"]).code == 2
+    assert fleet.rmctl("runs", "fork", listed["id"], "--reason", "x").code == 3
+    resumed = fleet.rmctl("runs", "resume", listed["id"][:8], "--value", '"fine"', "--reason", "looked at it")
+    assert resumed.code == 0, resumed.err
+    assert fleet.rmctl("wait", "report/r", "--for=Ready", "--timeout", "300s").code == 0
+    assert "report/r: fine" in fleet.rmctl("describe", "report/r").out
+    assert (fleet.folder / "seen").read_text().split() == ["a", "b"]
+    assert fleet.rmctl("runs", "resume", listed["id"], "--reason", "again").code == 3
+    forked = fleet.rmctl("runs", "fork", listed["id"], "--reason", "once more", "-o", "json")
+    assert json.loads(forked.out)["attempt"] == 2
+    cancelled = fleet.rmctl("runs", "cancel", json.loads(forked.out)["id"], "--reason", "enough")
+    assert cancelled.code in (0, 3)

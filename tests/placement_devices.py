@@ -1,0 +1,134 @@
+"""The devices of a node again, in the plainest way: every assignment is looked at, and the best one taken."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+
+SCALE = 1 << 20
+WORTH = {"NV": 10, "PIX": 8, "PXB": 6, "PHB": 4, "NODE": 2, "SYS": 0, "?": 5}
+ORDER = ["?", "SYS", "NODE", "PHB", "PXB", "PIX", "NV"]
+
+
+def asks_of(request):
+    return [*request.devices, *request.group_devices]
+
+
+def free_of(world, request, node):
+    """By id, less what overlaps the window."""
+    free = dict.fromkeys(node.board.ids, 1000)
+    for claim in world.claims:
+        if claim.node != node.name:
+            continue
+        before = None not in (claim.end, request.start) and claim.end <= request.start
+        after = None not in (claim.start, request.end) and claim.start >= request.end
+        if before or after:
+            continue
+        for atom, units in claim.devices:
+            if atom in free:
+                free[atom] -= units
+    return free
+
+
+def able(world, request, node, ask, units):
+    """Ids of the atoms that would do."""
+    layout, found = node.board.layout, []
+    free = free_of(world, request, node)
+    for at, atom in enumerate(node.board.ids):
+        if layout.kinds[at] != ask.kind or not layout.usable[at] or free[atom] < units:
+            continue
+        if all(e.holds(layout.attributes[at].get(e.key) or node.label(e.key)) for e in ask.selector.expressions):
+            found.append(atom)
+    return found
+
+
+def link(node, a, b):
+    at, other = node.board.ids.index(a), node.board.ids.index(b)
+    return ORDER[node.board.layout.links[at][other]]
+
+
+def worst(node, atoms):
+    words = [link(node, a, b) for a, b in combinations(atoms, 2)]
+    return min(words, key=ORDER.index) if words else None
+
+
+def numa_nodes(node, atoms):
+    return len({node.board.layout.numa[node.board.ids.index(atom)] for atom in atoms})
+
+
+def assignment(world, request, node, tier):
+    """Atoms by ask, or the reason that there are none."""
+    asks = asks_of(request)
+    if node.board is None:
+        ask = asks[0]
+        return f"fits: 0 of {ask.count if ask.units == 1000 else float(Fraction(ask.units, 1000))} {ask.kind} free"
+    free, groups = free_of(world, request, node), [able(world, request, node, ask, ask.units) for ask in asks]
+    for ask, group in zip(asks, groups, strict=True):
+        if len(group) < ask.count:
+            if ask.units == 1000:
+                return f"fits: {len(group)} of {ask.count} {ask.kind} free"
+            best = max([0, *(free[atom] for atom in able(world, request, node, ask, -(10**9)))])
+            return f"fits: {best / 1000:g} of {ask.units / 1000:g} {ask.kind} free"
+    for size in range(1, len(asks) + 1):
+        for some in combinations(range(len(asks)), size):
+            lacking = sum(asks[at].count for at in some) - len({atom for at in some for atom in groups[at]})
+            if lacking > 0:
+                last = asks[some[-1]]
+                return f"fits: {last.count - min(lacking, last.count)} of {last.count} {last.kind} free"
+    order = sorted(
+        range(len(asks)), key=lambda at: (asks[at].count == 1, asks[at].topology == "any", -asks[at].count, at)
+    )
+    best = min(
+        assignments(asks, groups, order, ()),
+        key=lambda made: [rank(node, tier, free, asks[at], made[at]) for at in order],
+    )
+    for at in sorted(best):
+        if asks[at].topology == "nvlink-all" and asks[at].count > 1 and worst(node, best[at]) != "NV":
+            return f"topology: no NVLink-complete set of {asks[at].count} {asks[at].kind}"
+    return best
+
+
+def assignments(asks, groups, order, taken):
+    if not order:
+        yield {}
+        return
+    at = order[0]
+    for some in combinations([atom for atom in groups[at] if atom not in taken], asks[at].count):
+        for rest in assignments(asks, groups, order[1:], (*taken, *some)):
+            yield {at: some, **rest}
+
+
+def rank(node, tier, free, ask, atoms):
+    if ask.units < 1000:
+        units = free[atoms[0]]
+        place = node.board.layout.positions[node.board.ids.index(atoms[0])]
+        return (units if tier is None or tier.packing == "binpack" else -units, place)
+    return (-ORDER.index(worst(node, atoms) or "NV"), numa_nodes(node, atoms) if len(atoms) > 1 else 0, atoms)
+
+
+def devices_of(world, request, node, tier):
+    return assignment(world, request, node, tier) if asks_of(request) else {}
+
+
+def granted(world, request, node, tier):
+    found = devices_of(world, request, node, tier)
+    return tuple((atom, ask.units) for at, ask in enumerate(request.devices) for atom in found[at])
+
+
+def topology(world, request, node, tier):
+    found = devices_of(world, request, node, tier)
+    words = [worst(node, atoms) for atoms in found.values() if len(atoms) > 1]
+    if not words:
+        return SCALE // 2
+    return SCALE * WORTH[min(words, key=ORDER.index)] // 10
+
+
+def device_shares(world, request, node):
+    shares = []
+    for kind in dict.fromkeys(ask.kind for ask in asks_of(request)):
+        atoms = [atom for at, atom in enumerate(node.board.ids) if node.board.layout.kinds[at] == kind]
+        free = free_of(world, request, node)
+        busy = sum(1000 - max(free[atom], 0) for atom in atoms)
+        asked = sum(ask.count * ask.units for ask in asks_of(request) if ask.kind == kind)
+        shares.append(Fraction(busy + asked, 1000 * len(atoms)))
+    return shares

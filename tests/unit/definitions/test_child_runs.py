@@ -1,0 +1,185 @@
+"""Child runs as a resource asks for them: one a key, found again, ended by who was asked, gone with the parent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from resources.workflow_run import Completion
+from rmctl import Spec, resource_manager
+from rmctl.testing import Trial
+from store import workflow_runs
+
+
+class SiteSpec(Spec):
+    branch: str = "main"
+
+
+Input = Callable[[Any], dict[str, Any]]
+
+
+def a_site(
+    *, key: str = "build", workflow: str = "build", given: Input = lambda one: {"branch": one.spec.branch}
+) -> Trial:
+    """A resource that wants one thing built, and says how that goes."""
+
+    def reconcile(ctx: Any, resource: Any) -> Any:
+        if resource.deleting:
+            return ctx.settled(finalizers=[])
+        run = ctx.workflows.ensure(key=key, workflow=workflow, input=given(resource))
+        reason = run.state.title()
+        return ctx.settled({"got": run.result}, conditions=[ctx.condition_true("Ready", reason, run.error)])
+
+    trial = Trial(resource_manager("site", spec=SiteSpec)(reconcile))
+    trial.apply("s", {})
+    trial.run()
+    return trial
+
+
+def ready(trial: Trial) -> str:
+    seen = trial.get("s")
+    assert seen is not None
+    return seen.condition("Ready")
+
+
+@pytest.mark.req("T41", "T42", "CW1")
+def test_ten_passes_find_the_one_run_that_was_recorded_before_anybody_ran_it() -> None:
+    with a_site() as trial:
+        for _ in range(10):
+            trial.wake("s")
+            trial.run()
+        (run,) = trial.runs("s")
+        assert (run.key, run.attempt, run.state, run.input) == ("build", 1, "pending", {"branch": "main"})
+        seen = trial.get("s")
+        assert seen is not None
+        assert seen.status["workflowRun"] == {
+            "requestId": "build", "runId": run.run_id, "state": "pending", "attempt": 1,
+        }  # fmt: skip
+        with trial._store.read() as tx:
+            assert workflow_runs.due(tx) == (run.run_id,)
+
+
+@pytest.mark.req("T41", "CW6")
+def test_another_input_under_the_same_key_is_an_error_that_names_both() -> None:
+    with a_site() as trial:
+        trial.apply("s", {"branch": "other"})
+        trial.run()
+        assert trial.events("s")[0].startswith("ReconcileFailed: EffectMismatch: ")
+        assert len(trial.runs("s")) == 1
+
+
+@pytest.mark.req("T41")
+def test_an_async_reconcile_awaits_it() -> None:
+    async def reconcile(ctx: Any, _resource: Any) -> Any:
+        run = await ctx.workflows.ensure(key="k", workflow="build", input={})
+        return ctx.settled({"got": run.state})
+
+    with Trial(resource_manager("site", spec=SiteSpec)(reconcile)) as trial:
+        trial.apply("s", {})
+        trial.run()
+        seen = trial.get("s")
+        assert seen is not None
+        assert seen.status["got"] == "pending"
+
+
+@pytest.mark.req("T43", "T44")
+def test_an_end_wakes_the_parent_which_reads_the_result() -> None:
+    with a_site() as trial:
+        assert trial.run() == 0
+        trial.finish("s", "build", {"url": "x"})
+        assert trial.run() == 1
+        seen = trial.get("s")
+        assert seen is not None
+        assert (ready(trial), seen.status["got"]) == ("True/Succeeded", {"url": "x"})
+
+
+@pytest.mark.req("T43", "CW4")
+def test_a_failed_run_stays_failed_until_it_is_asked_for_under_another_key() -> None:
+    with a_site() as trial:
+        trial.fail("s", "build", "tests are red")
+        trial.run()
+        trial.wake("s")
+        trial.run()
+        assert ready(trial) == "True/Failed"
+        assert [(one.attempt, one.state, one.error) for one in trial.runs("s")] == [(1, "failed", "tests are red")]
+
+
+@pytest.mark.req("T43")
+def test_only_an_interrupted_run_gets_another_attempt_with_an_id_of_its_own() -> None:
+    with a_site() as trial:
+        trial.interrupt("s", "build")
+        trial.run()
+        first, second = trial.runs("s")
+        assert (first.attempt, first.state, second.attempt, second.state) == (1, "interrupted", 2, "pending")
+        assert first.run_id != second.run_id
+
+
+@pytest.mark.req("T44")
+def test_a_completion_that_names_the_wrong_thing_is_ignored_and_told() -> None:
+    with a_site() as trial:
+        trial.interrupt("s", "build")
+        trial.run()
+        old, new = trial.runs("s")
+
+        def say(**said: Any) -> str | None:
+            known = {"uid": new.uid, "key": new.key, "run_id": new.run_id, "attempt": 2, "state": "succeeded"}
+            return trial._store.write(lambda tx: workflow_runs.complete(tx, Completion(**{**known, **said})))
+
+        assert say(run_id="nobody") == "no such run"
+        assert say(attempt=1) == "it names another request or attempt"
+        assert say(key="other") == "it names another request or attempt"
+        assert say(run_id=old.run_id, attempt=1) == "attempt 2 has followed"
+        assert say(result=1) is None
+        assert say(result=1) == "it was said before"
+        assert say(state="failed") == "it is succeeded already"
+        told = [one for one in trial.events("s") if one.startswith("WorkflowCompletionIgnored")]
+        assert len(told) == 5
+        assert [one.state for one in trial.runs("s")] == ["interrupted", "succeeded"]
+        trial.run()
+        assert trial.events("s")[0].startswith("WorkflowCompletionIgnored")
+
+
+@pytest.mark.req("CW10")
+@pytest.mark.parametrize(
+    ("key", "taken"), [("k", True), ("k" * 512, True), ("k" * 513, False), ("", False), ("a\nb", False)]
+)
+def test_a_key_has_1_to_512_characters_without_control_characters(key: str, taken: bool) -> None:
+    with a_site(key=key) as trial:
+        assert (len(trial.runs("s")) == 1) is taken
+        assert any("key: expected 1 to 512 characters" in event for event in trial.events("s")) is not taken
+
+
+@pytest.mark.req("CW5")
+def test_a_workflow_that_nobody_could_run_fails_the_pass_and_records_nothing() -> None:
+    with a_site() as trial:
+        trial._passes._has_workflow = lambda _name, _project: False
+        trial.apply("s", {"branch": "x"})
+        trial.run()
+        assert 'NoWorkflow: no workflow build in project "default"' in trial.events("s")[0]
+        assert len(trial.runs("s")) == 1
+
+
+@pytest.mark.req("T46")
+def test_deleting_the_parent_cancels_what_is_under_way_and_then_lets_it_go() -> None:
+    with a_site() as trial:
+        run = trial.runs("s")[0]
+        trial.delete("s")
+        assert trial.get("s") is not None
+        trial.run()
+        assert trial.get("s") is None
+        with trial._store.read() as tx:
+            found = workflow_runs.by_id(tx, run.run_id)
+        assert found is not None
+        assert (found.state, found.error) == ("failed", "cancelled: site/s is being deleted")
+
+
+@pytest.mark.req("T46", "T2")
+def test_a_resource_of_the_same_name_inherits_no_run() -> None:
+    with a_site() as trial:
+        trial.delete("s")
+        trial.run()
+        trial.apply("s", {"branch": "other"})
+        trial.run()
+        assert [one.input for one in trial.runs("s")] == [{"branch": "other"}]

@@ -1,0 +1,111 @@
+"""Definition files: what is found where, and which are refused with the reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from controllers.definitions.discovery import Folders
+from controllers.definitions.loading import MAX_SOURCE, Unusable, load, source
+
+MINIMAL = """
+from rmctl import Spec, resource_manager
+
+class S(Spec):
+    size: int = 1
+
+@resource_manager("{name}", spec=S)
+def reconcile(ctx, resource):
+    return ctx.settled()
+"""
+
+
+def put(folder: Path, name: str, text: str | None = None) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.resource_manager.py"
+    path.write_text(MINIMAL.format(name=name) if text is None else text)
+    return path
+
+
+@pytest.mark.req("T47", "CC6")
+def test_a_project_sees_its_own_files_before_those_of_the_user(tmp_path: Path) -> None:
+    user, project = tmp_path / "user", tmp_path / "acme"
+    mine = put(user / "resource-managers", "gadget")
+    shared = put(user / "resource-managers", "lamp")
+    own = put(project / ".rm" / "resource-managers", "gadget")
+    folders = Folders(user, {"acme": project})
+    assert dict(folders.of("acme").files) == {"gadget": own, "lamp": shared}
+    assert dict(folders.of("other").files) == {"gadget": mine, "lamp": shared}
+    assert folders.every() == {"gadget", "lamp"}
+
+
+@pytest.mark.req("T47", "CC6")
+@pytest.mark.parametrize("name", ["Gadget", "9lives", "a_b", "bundle", "pools", "queue", "x" * 64])
+def test_a_file_named_for_no_kind_or_for_one_of_rmctl_itself_is_refused(tmp_path: Path, name: str) -> None:
+    path = put(tmp_path / "resource-managers", name, "")
+    found = Folders(tmp_path).of("default")
+    assert (dict(found.files), list(found.refused)) == ({}, [path])
+
+
+@pytest.mark.req("T47", "CC6")
+def test_files_without_the_suffix_are_nobodys_business(tmp_path: Path) -> None:
+    folder = tmp_path / "resource-managers"
+    folder.mkdir()
+    (folder / "notes.py").write_text("")
+    (folder / "gadget.resource_manager.py.bak").write_text("")
+    found = Folders(tmp_path).of("default")
+    assert (dict(found.files), dict(found.refused)) == ({}, {})
+
+
+@pytest.mark.req("T47", "CC3")
+def test_a_file_exports_one_definition_of_its_own_name(tmp_path: Path) -> None:
+    definition = load(put(tmp_path, "gadget"))
+    assert (definition.name, definition.deadline, definition.is_async) == ("gadget", 60.0, False)
+
+
+@pytest.mark.req("T47", "CC3")
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "expected one definition, found none"),
+        (MINIMAL.format(name="gadget") + MINIMAL.format(name="gadget").replace("reconcile", "other"), "found 2"),
+        (MINIMAL.format(name="lamp"), 'defines "lamp", the file name says "gadget"'),
+        ("def (", "line 1: "),
+        ("\n1 / 0\n", "line 2: ZeroDivisionError: division by zero"),
+        ("import sys; sys.exit(4)", "calls sys.exit(4) when it is imported"),
+        ("#" * (MAX_SOURCE + 1), f"at most {MAX_SOURCE} bytes"),
+    ],
+    ids=["none", "two", "another's name", "syntax", "raises", "exits", "long"],
+)
+def test_any_other_file_is_refused_with_the_reason(tmp_path: Path, text: str, why: str) -> None:
+    path = put(tmp_path, "gadget", text)
+    with pytest.raises(Unusable) as refused:
+        load(path)
+    assert str(refused.value).startswith(f"{path}: ")
+    assert why in str(refused.value)
+
+
+@pytest.mark.req("T48")
+def test_what_was_hashed_is_what_runs(tmp_path: Path) -> None:
+    path = put(tmp_path, "gadget")
+    _, digest = source(path)
+    assert load(path, digest).name == "gadget"
+    path.write_text(path.read_text() + "\n# another one\n")
+    with pytest.raises(Unusable, match="changed since it was hashed"):
+        load(path, digest)
+
+
+@pytest.mark.req("CC3", "CM1")
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        ('"Gadget", spec=S', "must match"),
+        ('"gadget", spec=S, deadline=0', "deadline: must be > 0 seconds"),
+        ('"gadget", spec=S, deadline=float("nan")', "deadline: must be > 0 seconds"),
+    ],
+)
+def test_a_definition_that_cannot_be_says_so_when_it_is_made(tmp_path: Path, asked: str, why: str) -> None:
+    path = put(tmp_path, "gadget", MINIMAL.format(name="gadget").replace('"gadget", spec=S', asked))
+    with pytest.raises(Unusable, match=why):
+        load(path)

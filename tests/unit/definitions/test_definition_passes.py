@@ -1,0 +1,371 @@
+"""Passes of definitions on the real queue and store, with a clock that stands still."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rmctl import (
+    KEEP,
+    Applied,
+    Deferred,
+    Rejected,
+    Result,
+    Spec,
+    Status,
+    Unknown,
+    condition_false,
+    condition_true,
+    condition_unknown,
+    resource_manager,
+)
+from rmctl.testing import Invalid, Trial
+
+
+class GadgetSpec(Spec):
+    size: int = 1
+
+
+class GadgetStatus(Status):
+    seen: int = 0
+    colour: str | None = None
+
+
+def gadget(reconcile: Callable[..., Any], **more: Any) -> Trial:
+    definition = resource_manager("gadget", spec=GadgetSpec, status=GadgetStatus, **more)(reconcile)
+    trial = Trial(definition)
+    trial.apply("g", {"size": 1})
+    return trial
+
+
+def returning(*results: Any) -> Callable[..., Any]:
+    """The results of one pass after the other; the last one for ever."""
+    left = list(results)
+
+    def reconcile(ctx: Any, resource: Any) -> Any:
+        given = left.pop(0) if len(left) > 1 else left[0]
+        return given(ctx, resource) if callable(given) else given
+
+    return reconcile
+
+
+@pytest.mark.req("T54", "CC5")
+def test_a_plain_reconcile_and_an_async_one_do_the_same() -> None:
+    def plain(ctx: Any, resource: Any) -> Result:
+        ctx.event("Looked", f"size {resource.spec.size}")
+        made = ctx.effects.ensure(key="k", kind="make", request={}, observe=lambda: None, apply=lambda: "ref-1")
+        return ctx.settled(GadgetStatus(seen=resource.spec.size), conditions=[ctx.condition_true("Ready", made.ref)])
+
+    async def asynchronous(ctx: Any, resource: Any) -> Result:
+        async def apply() -> str:
+            await asyncio.sleep(0)
+            return "ref-1"
+
+        ctx.event("Looked", f"size {resource.spec.size}")
+        made = await ctx.effects.ensure(key="k", kind="make", request={}, observe=lambda: None, apply=apply)
+        return ctx.settled(GadgetStatus(seen=resource.spec.size), conditions=[ctx.condition_true("Ready", made.ref)])
+
+    for reconcile in (plain, asynchronous):
+        with gadget(reconcile) as trial:
+            assert trial.run() == 2
+            seen = trial.get("g")
+            assert seen is not None
+            assert (seen.ready, seen.status["seen"], seen.condition("Ready")) == (True, 1, "True/ref-1")
+            told = [event.partition(":")[0] for event in trial.events("g")]
+            assert told == ["Looked", "EffectApplied", "EffectPending", "ResourceCreated"]
+
+
+@pytest.mark.req("T54", "CC5")
+def test_the_three_results() -> None:
+    times: list[float] = []
+
+    def reconcile(ctx: Any, _resource: Any) -> Result:
+        times.append(ctx.clock.now())
+        return [ctx.requeue(), ctx.requeue_after(30), ctx.settled()][len(times) - 1]
+
+    with gadget(reconcile) as trial:
+        began = trial.clock.time
+        assert (trial.run(), trial.run_for(100)) == (2, 1)
+        assert times == [began, began, began + 30]
+        assert trial.run_for(10_000) == 0
+
+
+@pytest.mark.req("CC5")
+def test_helpers_make_conditions_and_refuse_a_delay_that_is_none() -> None:
+    made = [
+        condition_true("A", "Yes", "m"),
+        condition_false("A", "No"),
+        condition_unknown("A", "Maybe"),
+    ]
+    assert [(one.status, one.reason, one.message) for one in made] == [
+        ("True", "Yes", "m"), ("False", "No", ""), ("Unknown", "Maybe", ""),
+    ]  # fmt: skip
+    with gadget(lambda ctx, _: ctx.requeue_after(-1)) as trial:
+        trial.run()
+        assert "requeue_after: expected seconds >= 0, got -1" in trial.events("g")[0]
+
+
+@pytest.mark.req("T9", "CC2")
+def test_an_omitted_status_stays_and_a_null_one_empties_it() -> None:
+    kept = [lambda ctx, _: ctx.requeue({"seen": 3, "colour": "red"}), lambda ctx, _: ctx.settled(KEEP)]
+    with gadget(returning(*kept)) as trial:
+        trial.run()
+        seen = trial.get("g")
+        assert seen is not None
+        assert (seen.status["seen"], seen.status["colour"]) == (3, "red")
+    emptied = [lambda ctx, _: ctx.requeue({"seen": 3}), lambda ctx, _: ctx.settled(None)]
+    with gadget(returning(*emptied)) as trial:
+        trial.run()
+        seen = trial.get("g")
+        assert seen is not None
+        assert sorted(seen.status) == ["conditions", "observedGeneration"]
+
+
+@pytest.mark.req("CC1", "T8")
+def test_conditions_merge_by_type_and_an_older_generation_is_not_believed() -> None:
+    passes = [
+        lambda ctx, _: ctx.settled(conditions=[condition_true("Ready", "Fine"), condition_true("Warm", "Yes")]),
+        lambda ctx, _: ctx.settled(conditions=[condition_false("Ready", "Cold")]),
+        lambda ctx, _: ctx.settled(),
+    ]
+    with gadget(returning(*passes)) as trial:
+        trial.run()
+        trial.wake("g")
+        trial.run()
+        seen = trial.get("g")
+        assert seen is not None
+        assert (seen.condition("Ready"), seen.condition("Warm")) == ("False/Cold", "True/Yes")
+        trial.apply("g", {"size": 2})
+        trial.run()
+        seen = trial.get("g")
+        assert seen is not None
+        assert (seen.condition("Ready"), seen.condition("Warm")) == ("Unknown/NotReported", "Unknown/NotReported")
+
+
+@pytest.mark.req("T23", "CC5")
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (None, "reconcile returned nothing"),
+        ("settled", "reconcile returned str"),
+        (Result(status={"seen": "many"}), "seen"),
+        (Result(status=3), "status: expected the definition's model or a mapping, got int"),
+        (Result(conditions=(condition_true("A", "x"), condition_true("A", "y"))), "named twice"),
+        (Result(conditions=(condition_true("", "x"),)), "must match"),
+        (Result(conditions=(condition_true("A", ""),)), "without a type or reason"),
+        (Result(finalizers=("a b",)), "must match"),
+        (Result(finalizers=("a", "a")), "a finalizer is named twice"),
+        (Result(after=float("nan")), "JSON"),
+        (lambda _ctx, _resource: 1 / 0, "ZeroDivisionError: division by zero"),
+    ],
+    ids=["none", "text", "status", "number", "twice", "empty type", "no reason", "finalizer", "twins", "nan", "raises"],
+)
+def test_what_is_no_result_costs_its_key_a_backoff_and_writes_nothing(given: Any, why: str) -> None:
+    with gadget(returning(given)) as trial:
+        assert trial.run() == 1
+        seen = trial.get("g")
+        assert seen is not None
+        assert (seen.status["observedGeneration"], seen.status["seen"]) == (0, 0)
+        assert trial.events("g")[0].startswith("ReconcileFailed: ")
+        assert why in trial.events("g")[0]
+        assert trial.run() == 0
+        assert trial.run_for(1.2) == 1
+
+
+@pytest.mark.req("T23")
+def test_a_status_of_more_than_a_mebibyte_fails_the_pass() -> None:
+    with gadget(lambda ctx, _: ctx.settled({"colour": "x" * 1_048_576})) as trial:
+        trial.run()
+        assert "status is over its limit of 1048576 bytes" in trial.events("g")[0]
+
+
+@pytest.mark.req("CF6", "T39")
+def test_a_pass_makes_one_effect_and_the_next_pass_goes_on() -> None:
+    made: list[str] = []
+    passes: list[int] = []
+
+    def reconcile(ctx: Any, _resource: Any) -> Result:
+        passes.append(len(made))
+        for key in ("a", "b", "c"):
+            ctx.effects.ensure(
+                key=key, kind="make", request={}, observe=lambda: None, apply=lambda key=key: made.append(key)
+            )
+        return ctx.settled(conditions=[condition_true("Ready", "Made")])
+
+    with gadget(reconcile) as trial:
+        trial.run()
+        assert made == ["a", "b", "c"]
+        assert passes == [0, 1, 2, 3]
+        assert [one.state for one in trial.effects("g")] == ["applied"] * 3
+
+
+@pytest.mark.req("CF1", "CF3", "T33")
+def test_a_process_that_dies_after_the_deed_finds_it_and_does_not_repeat_it() -> None:
+    world: list[str] = []
+
+    def reconcile(ctx: Any, resource: Any) -> Result:
+        key = f"make:{resource.metadata.generation}"
+        ctx.effects.ensure(
+            key=key,
+            kind="make",
+            request={"size": resource.spec.size},
+            observe=lambda: world[0] if world else None,
+            apply=lambda: world.append("thing") or "thing",
+        )
+        return ctx.settled()
+
+    with gadget(reconcile) as trial:
+        with trial.crash_after("make:1"):
+            trial.run()
+        assert [(one.state, one.attempts) for one in trial.effects("g")] == [("pending", 1)]
+        trial.run_for(5)
+        assert world == ["thing"]
+        assert [(one.state, one.external_ref) for one in trial.effects("g")] == [("applied", "thing")]
+        assert trial.events("g")[0] == "EffectRecovered: make make:1: found as thing"
+
+
+@pytest.mark.req("CF3", "T34")
+def test_a_process_that_dies_before_the_deed_does_it_once() -> None:
+    world: list[str] = []
+    dies = [True]
+
+    def apply() -> str:
+        if dies.pop() if dies else False:
+            raise ConnectionError("the line is down")
+        world.append("thing")
+        return "thing"
+
+    def reconcile(ctx: Any, _resource: Any) -> Result:
+        made = ctx.effects.ensure(
+            key="k", kind="make", request={}, observe=lambda: world[0] if world else None, apply=apply
+        )
+        return ctx.settled({"colour": made.state})
+
+    with gadget(reconcile) as trial:
+        trial.run()
+        assert world == ["thing"]
+        seen = trial.get("g")
+        assert seen is not None
+        assert seen.status["colour"] == "applied"
+        assert [one.attempts for one in trial.effects("g")] == [2]
+        assert "EffectIndeterminate: make k: ConnectionError: the line is down" in trial.events("g")
+
+
+@pytest.mark.req("CF5", "T34")
+def test_an_observe_that_raises_leaves_the_record_and_fails_the_pass() -> None:
+    def observe() -> None:
+        raise TimeoutError("no answer")
+
+    def reconcile(ctx: Any, _resource: Any) -> Result:
+        ctx.effects.ensure(key="k", kind="make", request={}, observe=observe, apply=lambda: Unknown("who knows"))
+        return ctx.settled()
+
+    with gadget(reconcile) as trial:
+        trial.run()
+        assert [one.state for one in trial.effects("g")] == ["indeterminate"]
+        kinds = [event.partition(":")[0] for event in trial.events("g")]
+        assert kinds[:3] == ["ReconcileFailed", "EffectObserveFailed", "EffectIndeterminate"]
+
+
+@pytest.mark.req("T35", "CF4")
+def test_the_answers_that_apply_may_give() -> None:
+    answers = [Deferred("throttled", 20.0), Rejected("not allowed", "forbidden"), Applied("never")]
+    asked: list[float] = []
+
+    def reconcile(ctx: Any, _resource: Any) -> Result:
+        def apply() -> Any:
+            asked.append(ctx.clock.now())
+            return answers[len(asked) - 1]
+
+        made = ctx.effects.ensure(key="k", kind="make", request={}, observe=lambda: None, apply=apply)
+        return ctx.settled({"colour": f"{made.state} {made.error}"})
+
+    with gadget(reconcile) as trial:
+        began = trial.clock.time
+        trial.run()
+        assert [(one.state, one.error) for one in trial.effects("g")] == [("pending", "throttled")]
+        trial.run_for(60)
+        assert asked == [began, began + 20]
+        seen = trial.get("g")
+        assert seen is not None
+        assert seen.status["colour"] == "rejected not allowed"
+        trial.wake("g")
+        trial.run()
+        assert len(asked) == 2
+
+
+@pytest.mark.req("T31")
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [({"request": {"n": 1}}, {"request": {"n": 2}}), ({"kind": "make"}, {"kind": "break"})],
+    ids=["request", "kind"],
+)
+def test_a_key_that_stands_for_something_else_fails_the_pass(first: dict[str, Any], second: dict[str, Any]) -> None:
+    def reconcile(ctx: Any, resource: Any) -> Result:
+        asked = first if resource.metadata.generation == 1 else second
+        ctx.effects.ensure(**{"key": "k", "kind": "make", "request": {}, **asked}, observe=None, apply=lambda: "x")
+        return ctx.settled()
+
+    with gadget(reconcile) as trial:
+        trial.run()
+        trial.apply("g", {"size": 2})
+        trial.run()
+        assert trial.events("g")[0].startswith("ReconcileFailed: EffectMismatch: ")
+        assert len(trial.effects("g")) == 1
+
+
+@pytest.mark.req("CM10", "T11")
+def test_a_finalizer_keeps_the_resource_until_its_definition_has_cleaned_up() -> None:
+    world = ["thing"]
+
+    def reconcile(ctx: Any, resource: Any) -> Result:
+        if not resource.deleting:
+            return ctx.settled(finalizers=["example/thing"])
+        if world:
+            world.clear()
+            return ctx.requeue_after(5)
+        return ctx.settled(finalizers=["example/late"])
+
+    with gadget(reconcile) as trial:
+        trial.run()
+        trial.delete("g")
+        trial.delete("g")
+        assert trial.run() == 1
+        seen = trial.get("g")
+        assert seen is not None
+        assert (seen.finalizers, world) == (("example/thing",), [])
+        assert trial.run_for(5) == 1
+        assert trial.get("g") is None
+
+
+@pytest.mark.req("T48")
+def test_a_spec_is_judged_by_the_definitions_own_model_and_the_first_status_is_its_own() -> None:
+    def first(spec: GadgetSpec) -> dict[str, int]:
+        return {"seen": spec.size * 10}
+
+    definition = resource_manager("gadget", spec=GadgetSpec, status=GadgetStatus, initial_status=first)(
+        lambda ctx, _: ctx.settled()
+    )
+    with Trial(definition) as trial:
+        with pytest.raises(Invalid) as refused:
+            trial.apply("g", {"size": "large", "sise": 1})
+        assert sorted(map(str, refused.value.errors)) == [
+            "spec.size: expected an integer, got text",
+            "unknown field spec.sise (did you mean size?)",
+        ]
+        assert trial.get("g") is None
+        trial.apply("g", {"size": 4})
+        seen = trial.get("g")
+        assert seen is not None
+        assert seen.status["seen"] == 40
+
+
+def test_a_status_field_that_is_the_runtimes_is_refused() -> None:
+    definition = resource_manager("gadget", spec=GadgetSpec)(lambda ctx, _: ctx.settled({"conditions": []}))
+    with Trial(definition) as trial:
+        trial.apply("g", {})
+        trial.run()
+        assert "status.conditions is the runtime's" in trial.events("g")[0]
