@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from cli.flags import split
 from cli.main import main
+from cli.session import Session
 from cli.verbs import VERBS, overview
 from tests.cli_objects import a_running_job, the_demo
 from tests.cli_runs import Ran, Rmctl
@@ -372,3 +374,24 @@ def test_the_default_server_is_the_socket_in_the_data_folder(
     monkeypatch.setenv("RMCTL_SERVER", f"unix:{tmp_path}/other.sock")
     assert main(["get", "pools"]) == 4
     assert f"unix:{tmp_path}/other.sock" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "token"),
+    [
+        ("get pools", "s3cret"),
+        ("--server https://manager.example:7443 get pools", "s3cret"),
+        ("--server other.example:7443 get pools", None),
+        ("--context office --server other.example:7443 get pools", "s3cret"),
+    ],
+)
+def test_what_a_context_holds_is_shown_to_its_own_server_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, token: str | None
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(
+        'current-context = "office"\n[contexts.office]\nserver = "https://manager.example:7443"\ntoken = "s3cret"\n'
+    )
+    path.chmod(0o600)
+    monkeypatch.setenv("RMCTL_CONFIG", str(path))
+    assert Session(split(words.split())[0]).client.access.token == token
