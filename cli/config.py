@@ -179,7 +179,9 @@ def use(context: typer.Context, name: Annotated[str, typer.Argument(metavar="NAM
 
 def _context(name: str, entry: dict[str, Any], current: object) -> dict[str, Any]:
     """What may be shown of a context: never its token."""
-    shown = {key: entry[key] for key in ("server", "project", "certificate", "authority") if key in entry}
+    shown: dict[str, Any] = {
+        key: entry[key] for key in ("server", "project", "certificate", "authority") if key in entry
+    }
     return {"name": name, "current": name == current, **shown}
 
 

@@ -230,8 +230,6 @@ def test_a_narrow_terminal_and_no_terminal_get_the_same_table(
 
 
 def test_an_older_server_has_fewer_kinds(api: FakeApi, rmctl: Rmctl) -> None:
-    api.on(
-        "GET /apis/rmctl/v1", Answer({"resources": [{"name": "pools", "singularName": "pool", "namespaced": False}]})
     pools = {"name": "pools", "singularName": "pool", "namespaced": False}
     api.on("GET /apis/rmctl/v1", Answer({"resources": [pools]}))
     api.lists("pools", *the_demo()["pools"])
