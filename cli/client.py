@@ -201,7 +201,8 @@ class Client:
         try:
             connection.connect()
         except ssl.SSLCertVerificationError as error:
-            raise Unreachable(messages.UNREACHABLE.format(address=self.address, why=error.verify_message)) from None
+            text = messages.NOT_TRUSTED.format(address=self.address, why=error.verify_message)
+            raise Unreachable(text, hint=messages.AUTHORITY_HINT) from None
         except ssl.SSLError as error:
             text = messages.NOT_TLS.format(address=self.address) if "WRONG_VERSION" in str(error) else why_of(error)
             raise Unreachable(text) from None

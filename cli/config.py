@@ -13,7 +13,7 @@ from cli import paths
 from cli.contexts import contexts_file
 from cli.durations import age, seconds
 from cli.errors import BadEnvironment, ServerRefused, UsageProblem
-from cli.output import emit, emit_json
+from cli.output import emit, emit_json, listed
 from cli.running import SETTINGS
 from cli.session import Session
 from cli.tables import lines
@@ -114,9 +114,15 @@ def kubeconfig(
 @app.command("contexts", help="The named servers of this user; the current one has a star.")
 def contexts(context: typer.Context) -> int:
     session: Session = context.obj
-    session.output()
+    form = session.output("json", "yaml", "jsonpath")
     document = _contexts()
     current = document.get("current-context")
+    if form:
+        emit(
+            listed([_context(name, entry, current) for name, entry in sorted(document.get("contexts", {}).items())]),
+            form,
+        )
+        return 0
     rows = [
         ("*" if name == current else "", name, str(entry.get("server", "-")), str(entry.get("project", "-")))
         for name, entry in sorted(document.get("contexts", {}).items())
@@ -145,14 +151,16 @@ def add(
         entry["project"] = default_project
     if token_file is not None:
         entry["token"] = _read(token_file)
+        if not entry["token"]:
+            raise UsageProblem(f"--token-file {token_file}: is empty")
     for key, path in (("certificate", certificate_file), ("authority", authority_file)):
         if path is not None:
             entry[key] = str(path.absolute())
     document = _contexts()
     document.setdefault("contexts", {})[name] = entry
-    document.setdefault("current-context", name)
+    current = document.setdefault("current-context", name) == name
     _store(document)
-    out(f"context {safe(name)} kept in {contexts_file()}")
+    out(f"context {safe(name)} kept in {contexts_file()}" + (", and it is the current one" if current else ""))
     return 0
 
 
@@ -167,6 +175,14 @@ def use(context: typer.Context, name: Annotated[str, typer.Argument(metavar="NAM
     _store(document)
     out(f"context {safe(name)} is the current one")
     return 0
+
+
+def _context(name: str, entry: dict[str, Any], current: object) -> dict[str, Any]:
+    """What may be shown of a context: never its token."""
+    shown: dict[str, Any] = {
+        key: entry[key] for key in ("server", "project", "certificate", "authority") if key in entry
+    }
+    return {"name": name, "current": name == current, **shown}
 
 
 def kubernetes(listener: str, user: str, token: str, authority: str, project: str) -> str:

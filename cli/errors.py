@@ -59,7 +59,8 @@ class UnknownKind(UsageProblem):
     """No kind has this name; `near` is the one that was perhaps meant, or empty."""
 
     def __init__(self, word: str, near: str) -> None:
-        super().__init__(messages.UNKNOWN_KIND.format(kind=word, near=f" (did you mean {near}?)" if near else ""))
+        message = messages.UNKNOWN_KIND.format(kind=word, near=f" (did you mean {near}?)" if near else "")
+        super().__init__(message, hint="" if near else messages.KINDS_HINT)
         self.near = near
 
 

@@ -35,9 +35,9 @@ def every(session: Session, kind: KindName, query: Mapping[str, str] | None = No
 
 
 def served_kinds(session: Session) -> list[KindName]:
-    """Every kind there is, in the order of `get resources`."""
-    own = {kind.name for kind in KINDS}
-    return sorted([*KINDS, *(kind for kind in discovered(session.client) if kind.name not in own)], key=_place)
+    """Every kind that this server has, an older one fewer than this rmctl knows, in the order of `get resources`."""
+    own = {kind.name: kind for kind in KINDS}
+    return sorted((own.get(kind.name, kind) for kind in discovered(session.client)), key=_place)
 
 
 def _place(kind: KindName) -> tuple[int, str]:

@@ -64,12 +64,14 @@ def get(
         single = len(wanted) == 1 and bool(wanted[0].name)
         emit(found[0] if single and found else listed(found, revision=revision), form)
         return 0
-    _print(session, found, wanted, wide=form == "wide", headers=not no_headers)
+    _print(session, found, wanted, wide=form == "wide", headers=not no_headers, problems=problems)
     return 0
 
 
 def _wanted(session: Session, what: list[str]) -> list[Target]:
-    if len(what) == 1 and what[0].lower() in EVERYTHING:
+    if what[0].lower() in EVERYTHING:
+        if len(what) > 1:
+            raise UsageProblem(f"{what[0]}: takes no names; write KIND NAME or KIND/NAME")
         return [Target(kind) for kind in served_kinds(session)]
     return targets(what, session.kind)
 
@@ -96,9 +98,11 @@ def _sorted(found: list[Document], path: str) -> list[Document]:
     return sorted(found, key=key)
 
 
-def _print(session: Session, found: list[Document], wanted: list[Target], *, wide: bool, headers: bool) -> None:
+def _print(
+    session: Session, found: list[Document], wanted: list[Target], *, wide: bool, headers: bool, problems: bool
+) -> None:
     if not found:
-        say(_nothing(session, [target.kind for target in wanted]))
+        say(_nothing(session, [target.kind for target in wanted], problems=problems))
         return
     around = world(session, {str(item.get("kind")) for item in found}, found)
     cells = rows(found, around, wide=wide)
@@ -109,7 +113,7 @@ def _print(session: Session, found: list[Document], wanted: list[Target], *, wid
             say(text)
 
 
-def _nothing(session: Session, kinds: list[KindName]) -> str:
+def _nothing(session: Session, kinds: list[KindName], *, problems: bool) -> str:
     names = ", ".join(kind.plural for kind in kinds) if len(kinds) < 4 else "resources"
     inside = f" in project {session.project}" if any(kind.namespaced for kind in kinds) else ""
-    return f"no {names}{inside}"
+    return f"no {names}{' with problems' if problems else ''}{inside}"

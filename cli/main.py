@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -22,6 +23,8 @@ def main(words: Sequence[str] | None = None) -> int:
         return _closed_pipe()
     except KeyboardInterrupt:
         return _interrupted()
+    except OSError as error:
+        return _not_written(error)
     return code
 
 
@@ -96,6 +99,18 @@ def _closed_pipe() -> int:
 
     hush()
     return CLOSED_PIPE
+
+
+def _not_written(error: OSError) -> int:
+    """A full disk behind stdout is the machine's doing; any other OSError goes on as what nobody foresaw."""
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        raise error
+    from cli.errors import ENVIRONMENT
+    from cli.terminal import hush
+
+    hush()
+    sys.stderr.write(f"rmctl: error: cannot write: {error.strerror}\n")
+    return ENVIRONMENT
 
 
 def _interrupted() -> int:

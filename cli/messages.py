@@ -47,6 +47,7 @@ NAME_NEEDED = "{kind}: a name is needed, as KIND NAME or KIND/NAME"
 BAD_NAME = '{kind} name "{name}": {problem}'
 JOB_NAME = "expected BUNDLE/ROLE/JOB with the role primary or backup"
 OUTPUT = '-o "{text}": one of {allowed}'
+NO_OUTPUT = '-o "{text}": this verb has no -o'
 JSONPATH = "jsonpath: {problem}"
 FOR = '--for "{text}": one of Ready, delete, condition=TYPE[=STATUS], jsonpath=EXPRESSION[=VALUE]'
 DRY_RUN = '--dry-run "{text}": one of client, server'
@@ -54,6 +55,7 @@ DRY_RUN = '--dry-run "{text}": one of client, server'
 UNREACHABLE = "no server answers at {address}: {why}"
 NOT_RMCTL = "what answers at {address} is no rmctl server: {why}"
 NO_TLS = "{address}: the server expects TLS"
+NOT_TRUSTED = "{address}: the server's certificate is not trusted: {why}"
 NOT_TLS = "{address}: the server speaks plain HTTP"
 BAD_PEM = "{path}: not a certificate that can be used: {why}"
 LOST = "the connection to {address} was lost before the answer: {why}"
@@ -62,4 +64,6 @@ LOOSE_CONTEXTS = "{path} holds a token and others can read it; chmod 600 it"
 BAD_CONTEXTS = "{path}: {problem}"
 NO_CONTEXT = '{path} has no context "{name}"'
 
+KINDS_HINT = "rmctl api-resources lists the kinds"
+AUTHORITY_HINT = "name its CA with RMCTL_AUTHORITY or in a context; `rmctl config authority` on the server prints it"
 START_HINT = "start one with `rmctl server`, or name it with --server or RMCTL_SERVER"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 
 import typer
@@ -25,6 +26,18 @@ def command(name: str) -> typer.Typer:
     return app
 
 
+def _usage(error: typer.TyperException, name: str) -> UsageProblem:
+    """In rmctl's words; the help that the hint names is that of the verb within the verb, where there is one."""
+    message = " ".join(error.format_message().split()).rstrip(".")
+    message = message.replace("is not a valid int range", "is not a whole number")
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else f"rmctl {name}"
+    wrong = re.fullmatch(r"No such command '(.*?)'.*", message)
+    if wrong and context is not None:
+        message = f'{name}: "{wrong[1]}": one of {", ".join(getattr(context.command, "commands", ()))}'
+    return UsageProblem(message[:1].lower() + message[1:], hint=f"{path} --help")
+
+
 def call(name: str, words: list[str], session: Session) -> int:
     """Runs a verb. The exit code is what its function returns, 0 for None. Raises CliError."""
     built = get_command(command(name))
@@ -36,8 +49,7 @@ def call(name: str, words: list[str], session: Session) -> int:
     except typer.Exit as ended:
         return ended.exit_code
     except typer.TyperException as error:
-        message = " ".join(error.format_message().split()).rstrip(".")
-        raise UsageProblem(message[:1].lower() + message[1:], hint=f"rmctl {name} --help") from None
+        raise _usage(error, name) from None
     except typer.Abort:
         raise KeyboardInterrupt from None
     finally:

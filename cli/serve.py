@@ -15,7 +15,7 @@ from cli.errors import CliError, TimedOut, Unreachable, UsageProblem
 from cli.output import emit
 from cli.running import SETTINGS
 from cli.session import Session
-from cli.tables import grid
+from cli.tables import lines
 from cli.terminal import out, out_lines, say
 from cli.views.wire import World
 from cli.watching import Deadline
@@ -69,9 +69,8 @@ def status(context: typer.Context) -> int:
     held = f", for {span(since)}" if since is not None else ""
     out(f"server runs at {session.address}, pid {found.get('pid')}{held}.")
     out()
-    for key, value in found.items():
-        if key not in ("pid", "kind", "apiVersion", "metadata"):
-            out_lines(grid([(key, _plain(value))]))
+    hidden = ("pid", "kind", "apiVersion", "metadata")
+    out_lines(lines([(key, _plain(value)) for key, value in found.items() if key not in hidden]))
     return 0
 
 
@@ -134,6 +133,10 @@ def _until_gone(session: Session, timeout: float, pid: object) -> None:
 
 
 def _plain(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "-"
     if isinstance(value, dict):

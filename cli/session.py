@@ -57,8 +57,14 @@ class Session:
     def client(self) -> Client:
         from cli.client import Access, Client
 
-        own = {key: os.environ.get(name) or getattr(self.context, key) for key, name in ENVIRONMENT.items()}
+        kept = self.context if self._is_of_context() else Context()
+        own = {key: os.environ.get(name) or getattr(kept, key) for key, name in ENVIRONMENT.items()}
         return Client(self.address, Access(**own))
+
+    def _is_of_context(self) -> bool:
+        """What the current context holds for its server is shown to no other one, unless the call names both."""
+        named = self.context.server
+        return self.flags.context is not None or (bool(named) and parse_address(str(named)) == self.address)
 
     def kind(self, word: str) -> KindName:
         return kind_named(word, self.client)
@@ -70,6 +76,8 @@ class Session:
     def output(self, *allowed: str) -> str:
         """What `-o` says: empty, or one of the allowed (`jsonpath` with its expression). Raises UsageProblem."""
         text = self.flags.output or ""
+        if text and not allowed:
+            raise UsageProblem(messages.NO_OUTPUT.format(text=text))
         if text and text.partition("=")[0] not in allowed:
             raise UsageProblem(messages.OUTPUT.format(text=text, allowed=", ".join(allowed)))
         if text == "jsonpath":

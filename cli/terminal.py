@@ -41,7 +41,11 @@ def _json_escaped(character: str) -> str:
 
 
 def prepare() -> None:
-    """Characters that a stream's encoding cannot say are escaped instead of raised."""
+    """Characters that a stream's encoding cannot say are escaped instead of raised; what was closed before the start
+    is written to nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -25,7 +25,7 @@ class Forbid(Frozen):
 class JobSpec(Work, Spec):
     """The merged entry (template, entry, backup overrides) and what the bundle says for all of its jobs.
 
-    `co_locate_with` and `separate_from` hold the whole group, both directions, as job names of the same role.
+    `coLocateWith` and `separateFrom` hold the whole group, both directions, as job names of the same role.
     """
 
     bundle: Text
@@ -36,7 +36,7 @@ class JobSpec(Work, Spec):
     template: Text | None = None
     requirements: Requirements
     active: Bool = Field(default_factory=lambda given: given["start_mode"] == "auto")
-    """Unset, it follows `start_mode`; the verbs start and stop set it."""
+    """Unset, it follows `startMode`; the verbs start and stop set it."""
     restarted_at: Instant | None = None
     start_date_time: Instant | None = None
     on_launch: Literal["avoidSpare", "allowSpare"] = "avoidSpare"
@@ -59,7 +59,7 @@ class JobSpec(Work, Spec):
 
 
 class LastExit(Frozen):
-    """How the last instance ended; `ran_seconds` by its node's monotonic clock."""
+    """How the last instance ended; `ranSeconds` by its node's monotonic clock."""
 
     at: Instant
     code: int | None = None
@@ -117,7 +117,7 @@ class JobStatus(Status):
     planned_at: Instant | None = None
     """When a plan last found no place."""
     history_generation: int = 0
-    """The `history_generation` of the spec that the restart history belongs to."""
+    """The `historyGeneration` of the spec that the restart history belongs to."""
     terminal: str | None = None
     """Why this job will not go on by itself: `Dropped`, `RestartCeiling`, `InvalidSpec`, then the words."""
     extra: dict[str, Text] = Field(default_factory=dict)

@@ -24,7 +24,7 @@ class Taint(Frozen):
 
 
 class NodeSpec(Spec):
-    """`pool` cannot change. `utilization_cap` is the part of the machine that jobs may claim."""
+    """`pool` cannot change. `utilizationCap` is the part of the machine that jobs may claim."""
 
     pool: Text
     tier: Text | None = None

@@ -140,7 +140,7 @@ class Disconnect(Frozen):
 
 
 class Brake(Frozen):
-    """More than `lost_fraction` and at least `min_nodes` of a pool silent: nothing is declared lost."""
+    """More than `lostFraction` and at least `minNodes` of a pool silent: nothing is declared lost."""
 
     lost_fraction: Percentage = 0.2
     min_nodes: Annotated[Int, Field(ge=1)] = 3
@@ -230,7 +230,7 @@ class TierStatus(Frozen):
 
 
 class PoolStatus(Status):
-    """`used_capacity_fraction` is claimed over allocatable vCPU, 0 for an empty pool."""
+    """`usedCapacityFraction` is claimed over allocatable vCPU, 0 for an empty pool."""
 
     node_count: int = 0
     live_spares: int = 0

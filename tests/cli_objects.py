@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from cli.kinds import KINDS
 from resources.instants import rfc3339
 from resources.names import job_key
+from tests.fake_api import Answer
 
 NOW = 1_770_000_000.0
 Object = dict[str, Any]
@@ -184,3 +186,12 @@ def the_demo() -> dict[str, list[Object]]:
         "schedules": [],
         "webhooks": [],
     }
+
+
+def all_kinds(*others: dict[str, Any]) -> Answer:
+    """What a server of this version says that it serves, and `others`."""
+    own = [
+        {"name": kind.plural, "singularName": kind.name, "shortNames": list(kind.short), "namespaced": kind.namespaced}
+        for kind in KINDS
+    ]
+    return Answer({"resources": [*own, *others]})

@@ -54,7 +54,10 @@ def pods_refused() -> Problem:
     """An empty list would make `kubectl drain` print "drained" while everything runs."""
     if "drain" in BY_NAME:
         return Problem(405, "MethodNotAllowed", "use rmctl drain NODE: there are no pods here")
-    message = "use rmctl cordon NODE: there are no pods here, and this version does not drain"
+    message = (
+        "use rmctl cordon NODE, or kubectl describe nodes.rmctl NODE: "
+        "there are no pods here, and this version does not drain"
+    )
     return Problem(405, "MethodNotAllowed", message)
 
 

@@ -137,6 +137,18 @@ def test_a_refusal_names_the_verb_and_the_role_and_is_written_down(served):
     ]
 
 
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("jobs/ch-1.primary.encode/exec", "run commands in jobs"),
+        ("bundles/ch-1/removal", "force the removal of bundles"),
+    ],
+)
+def test_a_refusal_reads_as_a_sentence(served, path, words):
+    answer = call(served, give(served.store, "viewer"), "POST", f"{API}/namespaces/default/{path}", json={})
+    assert answer.json()["message"] == f'viewer "a-viewer" may not {words}: that takes the role admin'
+
+
 def test_an_operator_does_not_hand_out_roles(served):
     operator = give(served.store, "operator")
     answer = call(served, operator, "POST", f"{API}/tokens/users", json={"name": "me", "role": "admin"})

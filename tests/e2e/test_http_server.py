@@ -144,6 +144,7 @@ def test_pods_are_refused_so_that_a_drain_does_not_pretend(served):
     answer = served.client.get("/api/v1/pods", params={"fieldSelector": "spec.nodeName=node-a"})
     assert answer.status_code == 405
     assert answer.json()["message"].startswith("use rmctl ")
+    assert "kubectl describe nodes.rmctl NODE" in answer.json()["message"]  # `kubectl describe node` asks for pods too
 
 
 @pytest.mark.req("B50")

@@ -18,6 +18,7 @@ from tests.cli_objects import (
     a_node,
     a_running_job,
     ago,
+    all_kinds,
     an_object,
     the_demo,
 )
@@ -83,7 +84,7 @@ def _now() -> Iterator[None]:
 
 @pytest.fixture
 def fleet(api: FakeApi) -> FakeApi:
-    api.on("GET /apis/rmctl/v1", Answer({"resources": []}))
+    api.on("GET /apis/rmctl/v1", all_kinds())
     for plural, items in the_demo().items():
         api.lists(plural, *items)
     api.on("GET effects", Answer({"items": []}))
@@ -160,9 +161,7 @@ def test_records_and_events(fleet: FakeApi, rmctl: Rmctl, golden: Golden) -> Non
 
 def test_a_bad_minute(api: FakeApi, rmctl: Rmctl, golden: Golden) -> None:
     """Silent, cordoned, behind, going, and a kind that this client does not know."""
-    api.on(
-        "GET /apis/rmctl/v1", Answer({"resources": [{"name": "drains", "singularName": "drain", "namespaced": False}]})
-    )
+    api.on("GET /apis/rmctl/v1", all_kinds({"name": "drains", "singularName": "drain", "namespaced": False}))
     blocks = [{"reason": "Cordoned", "by": "ana: kernel update"}]
     silent = ("Unknown", "Silent", "is silent; without a heartbeat for 60 s it is lost")
     going = {"deletionTimestamp": ago(3)}
@@ -228,3 +227,11 @@ def test_a_narrow_terminal_and_no_terminal_get_the_same_table(
     monkeypatch.setenv("COLUMNS", "abc")
     assert rmctl("get", "jobs") == narrow
     assert "\x1b" not in narrow.out
+
+
+def test_an_older_server_has_fewer_kinds(api: FakeApi, rmctl: Rmctl) -> None:
+    pools = {"name": "pools", "singularName": "pool", "namespaced": False}
+    api.on("GET /apis/rmctl/v1", Answer({"resources": [pools]}))
+    api.lists("pools", *the_demo()["pools"])
+    ran = rmctl("get", "resources", "-o", "name")
+    assert (ran.code, ran.out) == (0, "pool/local\n")

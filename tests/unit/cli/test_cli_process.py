@@ -15,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from cli.flags import split
 from cli.main import main
+from cli.session import Session
 from cli.verbs import VERBS, overview
 from tests.cli_objects import a_running_job, the_demo
 from tests.cli_runs import Ran, Rmctl
@@ -111,6 +113,13 @@ def test_help_alone_is_the_overview(capsys: pytest.CaptureFixture[str]) -> None:
         ("get events", "events have a verb of their own"),
         ("get", "missing argument 'KIND [NAME]...'"),
         ("get nosuchkind", 'unknown kind "nosuchkind"'),
+        ("get resources hello", "resources: takes no names; write KIND NAME or KIND/NAME"),
+        (
+            "config frob",
+            'config: "frob": one of token, certificate, users, revoke, authority, kubeconfig, contexts, add, use',
+        ),
+        ("logs a/primary/b --tail x", "invalid value for '--tail': 'x' is not a whole number"),
+        ("logs a/primary/b -o yaml", '-o "yaml": this verb has no -o'),
         ("get bundls", 'unknown kind "bundls" (did you mean bundles?)'),
         ("get jobs -o xml", '-o "xml": one of wide, json, yaml, name, jsonpath'),
         ("get jobs -o jsonpath", "-o jsonpath=EXPRESSION, for example -o jsonpath={.status.pid}"),
@@ -134,6 +143,37 @@ def test_what_cannot_be_taken_is_2_and_one_line(api: FakeApi, rmctl: Rmctl, word
     assert (ran.code, ran.out) == (2, "")
     assert ran.err.splitlines()[0] == f"rmctl: error: {line}"
     assert all(extra.startswith("hint: ") for extra in ran.err.splitlines()[1:])
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("node token", "rmctl node token --help"),
+        ("effects resolve", "rmctl effects resolve --help"),
+        ("config frob", "rmctl config --help"),
+        ("get --frob", "rmctl get --help"),
+        ("get nosuchkind", "rmctl api-resources lists the kinds"),
+    ],
+)
+def test_the_hint_names_the_page_that_helps(api: FakeApi, rmctl: Rmctl, words: str, hint: str) -> None:
+    api.on("GET /apis/rmctl/v1", Answer({"resources": []}))
+    assert rmctl(*words.split()).err.splitlines()[1:] == [f"hint: {hint}"]
+
+
+@pytest.mark.parametrize("words", ["--help", "--version", "api-resources --help", "nosuch"])
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_stream_that_was_closed_before_the_start_is_no_mistake(words: str, closed: str) -> None:
+    line = ["sh", "-c", f'exec "$0" -m rmctl {words} {closed}', sys.executable]
+    ran = subprocess.run(line, check=False, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == (2 if words == "nosuch" else 0)
+    assert "Traceback" not in ran.stderr + ran.stdout
+
+
+def test_a_full_disk_behind_stdout_is_the_machines_doing() -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        line = [sys.executable, "-m", "rmctl", "--help"]
+        ran = subprocess.run(line, check=False, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (ran.returncode, ran.stderr) == (5, "rmctl: error: cannot write: No space left on device\n")
 
 
 @pytest.mark.req("S20", "B91", "B92", "B93", "B102")
@@ -334,3 +374,24 @@ def test_the_default_server_is_the_socket_in_the_data_folder(
     monkeypatch.setenv("RMCTL_SERVER", f"unix:{tmp_path}/other.sock")
     assert main(["get", "pools"]) == 4
     assert f"unix:{tmp_path}/other.sock" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "token"),
+    [
+        ("get pools", "s3cret"),
+        ("--server https://manager.example:7443 get pools", "s3cret"),
+        ("--server other.example:7443 get pools", None),
+        ("--context office --server other.example:7443 get pools", "s3cret"),
+    ],
+)
+def test_what_a_context_holds_is_shown_to_its_own_server_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, token: str | None
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(
+        'current-context = "office"\n[contexts.office]\nserver = "https://manager.example:7443"\ntoken = "s3cret"\n'
+    )
+    path.chmod(0o600)
+    monkeypatch.setenv("RMCTL_CONFIG", str(path))
+    assert Session(split(words.split())[0]).client.access.token == token

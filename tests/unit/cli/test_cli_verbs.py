@@ -441,15 +441,22 @@ def test_a_node_that_will_not_come_back_is_given_up(api: FakeApi, rmctl: Rmctl) 
     assert list(body["metadata"]["annotations"]) == ["rmctl/lost", "rmctl/lost-reason"]
 
 
+def test_no_problems_is_not_no_resources(api: FakeApi, rmctl: Rmctl) -> None:
+    api.lists("jobs", a_running_job("a/primary/b", "n", 1))
+    ran = rmctl("get", "jobs", "--problems")
+    assert (ran.code, ran.out, ran.err) == (0, "", "no jobs with problems in project default\n")
+
+
 # server, version
 
 
 def test_the_server_says_what_it_is(api: FakeApi, rmctl: Rmctl) -> None:
-    api.on("GET server", Answer({"pid": 41, "version": "0.1.0", "data": "/d", "listeners": []}))
+    facts = {"pid": 41, "version": "0.1.0", "data": "/d", "listeners": [], "ready": True, "held": None}
+    api.on("GET server", Answer(facts))
     assert rmctl("server", "status", "-o", "jsonpath={.pid}").out == "41\n"
     assert (
-        rmctl("server", "status").out
-        == f"server runs at {api.address}, pid 41.\n\nversion  0.1.0\ndata  /d\nlisteners  -\n"
+        rmctl("server", "status").out == f"server runs at {api.address}, pid 41.\n\n"
+        "version    0.1.0\ndata       /d\nlisteners  -\nready      yes\nheld       -\n"
     )
 
 

@@ -104,8 +104,10 @@ def test_without_a_listener_there_is_no_kubeconfig(api: FakeApi, rmctl: Rmctl) -
 def test_contexts_are_kept_used_and_listed(rmctl: Rmctl, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("s3cret\n")
     first = ("config", "add", "office", "--address", "https://manager.example:7443")
-    assert rmctl(*first, "--token-file", str(tmp_path / "token"), "--authority", "ca.pem").code == 0
-    assert rmctl("config", "add", "here", "--address", "unix:/run/x.sock", "--default-project", "blue").code == 0
+    ran = rmctl(*first, "--token-file", str(tmp_path / "token"), "--authority", "ca.pem")
+    assert (ran.code, ran.out.endswith(", and it is the current one\n")) == (0, True)
+    ran = rmctl("config", "add", "here", "--address", "unix:/run/x.sock", "--default-project", "blue")
+    assert (ran.code, "the current one" in ran.out) == (0, False)
     path = Path(os.environ["RMCTL_CONFIG"])
     assert path.stat().st_mode & 0o777 == 0o600
     assert find_context(None) == Context(
@@ -115,8 +117,21 @@ def test_contexts_are_kept_used_and_listed(rmctl: Rmctl, tmp_path: Path) -> None
     assert find_context(None) == Context("unix:/run/x.sock", "blue")
     rows = [line.split() for line in rmctl("config", "contexts").out.splitlines()[1:]]
     assert rows == [["*", "here", "unix:/run/x.sock", "blue"], ["office", "https://manager.example:7443", "-"]]
+    listed = rmctl("config", "contexts", "-o", "json")
+    assert [(one["name"], one["current"]) for one in json.loads(listed.out)["items"]] == [
+        ("here", True),
+        ("office", False),
+    ]
+    assert "s3cret" not in listed.out
     assert rmctl("config", "use", "nowhere").code == 2
     assert rmctl("config", "add", "x", "--address", "host:99999").code == 2
+
+
+def test_an_empty_token_file_is_no_token(rmctl: Rmctl, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("\n")
+    ran = rmctl("config", "add", "x", "--address", "h:1", "--token-file", str(tmp_path / "token"))
+    assert (ran.code, ran.err) == (2, f"rmctl: error: --token-file {tmp_path / 'token'}: is empty\n")
+    assert not Path(os.environ["RMCTL_CONFIG"]).exists()
 
 
 def test_open_refuses_what_names_no_page(api: FakeApi, rmctl: Rmctl) -> None:

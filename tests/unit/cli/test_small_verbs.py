@@ -320,6 +320,11 @@ def test_a_schema_says_what_the_examples_are(rmctl: Rmctl) -> None:
     assert rmctl("schema", "drone").code == 2
 
 
+def test_a_description_calls_fields_as_a_manifest_does(rmctl: Rmctl) -> None:
+    texts = [rmctl("schema").out, *(rmctl("explain", kind, "--recursive").out for kind in ("pool", "node", "job"))]
+    assert [found for text in texts for found in re.findall(r"`[a-z]+_[a-z_]+`", text)] == []
+
+
 # top, api-resources, completion
 
 
