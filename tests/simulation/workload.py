@@ -22,11 +22,16 @@ if TYPE_CHECKING:
 PROJECT = "default"
 TEMPLATES = ("encode", "mux")
 ANSWER_SECONDS = 30.0
-RESERVATIONS: dict[str, Document] = {
-    "short": {"pool": "local", "amounts": {"vcpuMilli": 100}, "durationSeconds": 90},
-    "vain": {"pool": "local", "devices": [{"class": "gpu", "count": 1}]},
+STANDING: dict[tuple[str, str], Document] = {
+    ("reservation", "short"): {"pool": "local", "amounts": {"vcpuMilli": 100}, "durationSeconds": 90},
+    ("reservation", "vain"): {"pool": "local", "devices": [{"class": "gpu", "count": 1}]},
+    ("schedule", "often"): {"cron": "*/2 * * * *", "wakes": [{"kind": "bundle", "key": "b0"}]},
+    ("webhook", "idle"): {
+        "secret": {"secret": "forge", "key": "token"},
+        "wakes": [{"kind": "bundle", "key": "b0"}],
+    },
 }
-"""One that comes to its end, and one for which there is nothing."""
+"""What is there from the beginning: a reservation that comes to its end, one for which there is nothing, wakes."""
 PATIENCES = ((15, 60), (12, 45), (8, 30))
 """After how many seconds a node is silent, and lost."""
 
@@ -46,8 +51,8 @@ class Client:
         profile = self._world.profile
         for name in TEMPLATES:
             self._template(name)
-        for name, document in RESERVATIONS.items():
-            self._reserve(name, document)
+        for (kind, name), document in STANDING.items():
+            self._place(Ref(kind, name, PROJECT), document)
         names, weights = list(profile.operations), list(profile.operations.values())
         for _ in range(profile.changes):
             self._world.scheduler.sleep(self._random.choice(profile.pauses))
@@ -224,8 +229,7 @@ class Client:
         self._world.lost_seconds = min(self._world.lost_seconds, limits[1])
         self._write(change)
 
-    def _reserve(self, name: str, document: Document) -> None:
-        ref = Ref("reservation", name, PROJECT)
+    def _place(self, ref: Ref, document: Document) -> None:
         self._write(lambda tx: resources.find(tx, ref) or resources.create(tx, ref, document))
 
     def _template(self, name: str | None = None) -> None:

@@ -185,7 +185,7 @@ def test_a_claim_of_a_dead_server_runs_out_though_its_clock_was_ahead(kept: Kept
     manager.start()
     manager.stop()
     with kept.store.read() as tx:
-        assert [row for row in queue.list_all(tx) if row.available_at > kept.clock.time + 1.0] == []
+        assert [row for row in queue.list_all(tx) if row.available_at > kept.clock.time + 60.0] == []
 
 
 def test_a_clock_that_goes_its_way_hurries_nothing(kept: Kept) -> None:
