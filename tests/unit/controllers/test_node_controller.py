@@ -90,6 +90,30 @@ def test_silent_then_lost_then_back() -> None:
     assert decision.wake == (Ref("pool", "local"), JOB)
 
 
+def test_a_healthy_node_rests_and_one_that_may_be_silent_soon_does_not() -> None:
+    """One look a second finds the silent among all nodes (controllers/runtime/hearing.py)."""
+    on = NodeStage(facts=replace(facts(), silent_seconds=15))
+    assert on.run().requeue_after == 60
+    assert on.at(13.5).requeue_after == 60
+    assert on.at(14.5).requeue_after == pytest.approx(0.5)
+    on.facts = replace(facts(NOW + 14.5, connected=False), silent_seconds=15)
+    assert on.at(14.5).requeue_after == 15
+
+
+def test_a_node_of_a_pool_that_became_more_patient_watches_for_itself_once_it_was_told_to_be_silent() -> None:
+    on = NodeStage(facts=replace(facts(), silent_seconds=15), pool={"disconnect": {"silentSeconds": 30}})
+    on.run()
+    assert on.at(15.5).requeue_after == 14.5
+    assert on.node.status.phase == "running"
+
+
+def test_a_silence_that_is_seen_a_little_late_is_no_longer_for_it() -> None:
+    on = NodeStage()
+    on.run()
+    decision = on.at(15.9)
+    assert (on.node.status.silent_since, decision.requeue_after) == (NOW + 15, pytest.approx(44.1))
+
+
 def test_pools_set_their_own_limits() -> None:
     on = NodeStage(pool={"disconnect": {"silentSeconds": 2, "lostSeconds": 5}})
     on.run()
