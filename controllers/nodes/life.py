@@ -101,10 +101,10 @@ def ready(node: Node, life: Life, silence: Silence) -> Condition:
 
 
 def _given_up(node: Node, facts: NodeFacts) -> bool:
-    """Said after the node was last heard. What is no time says nothing."""
+    """Said after the node was last heard, whether its stream still looks open or not. What is no time says nothing."""
     said = node.annotations.get(LOST_ANNOTATION)
     try:
-        return said is not None and instant(said) > facts.last_heartbeat and not facts.connected
+        return said is not None and instant(said) > facts.last_heartbeat
     except ValueError:
         return False
 

@@ -127,7 +127,7 @@ def test_an_agent_without_a_credential_of_its_own_is_given_one(facts: AgentFacts
     ],
 )
 def test_every_stranger_gets_the_same_answer(store: Store, facts: AgentFacts, wrong: dict[str, str]):
-    assert facts.hello(a_hello(**wrong)) == NotKnown()
+    assert facts.hello(a_hello(**wrong)) == NotKnown("node-a")
     with store.read() as tx:
         assert (resources.find(tx, NODE), nodes.facts(tx, "node-a")) == (None, None)
 
@@ -135,14 +135,14 @@ def test_every_stranger_gets_the_same_answer(store: Store, facts: AgentFacts, wr
 @pytest.mark.req("B94")
 def test_a_token_is_spent_once(facts: AgentFacts):
     facts.hello(a_hello())
-    assert facts.hello(a_hello(credential="d" * 43)) == NotKnown()
+    assert facts.hello(a_hello(credential="d" * 43)) == NotKnown("node-a")
     assert facts.hello(a_hello()) == Welcomed(fence_seconds=40.0)
 
 
 @pytest.mark.req("B94")
 def test_a_token_is_good_for_fifteen_minutes(facts: AgentFacts, clock: Clocked):
     clock.time += 15 * 60
-    assert facts.hello(a_hello()) == NotKnown()
+    assert facts.hello(a_hello()) == NotKnown("node-a")
 
 
 @pytest.mark.req("B95")

@@ -52,6 +52,7 @@ def test_a_node_that_shrank_has_nothing_free() -> None:
     on = NodeStage(claims=[a_claim(6000)])
     on.run()
     assert on.node.status.capacity["vcpu"].free == 0
+    assert on.said("Schedulable") == ("False", "Overclaimed", "has less than is claimed on it: 6 of 4 vcpu")
 
 
 @pytest.mark.req("F178")
@@ -219,6 +220,18 @@ def test_a_persons_word_makes_a_silent_node_lost_for_good() -> None:
     assert on.said() == ("False", "Lost", "is lost, and given up")
     on.facts = facts(NOW + 90)
     on.at(91)
+    assert (on.node.status.phase, on.node.status.given_up) == ("running", False)
+
+
+def test_a_persons_word_counts_at_once_though_the_stream_of_a_silent_node_still_looks_open() -> None:
+    on = NodeStage()
+    for seconds in (0, 15):
+        on.at(seconds)
+    on.node = replace(on.node, annotations={"rmctl/lost": "1970-01-12T13:47:00Z"})
+    on.at(20)
+    assert (on.node.status.phase, on.node.status.given_up) == ("lost", True)
+    on.facts = facts(NOW + 25)
+    on.at(25)
     assert (on.node.status.phase, on.node.status.given_up) == ("running", False)
 
 
