@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import signal
+NAMES = (
+    "HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT "
+    "CHLD CONT STOP TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS"
+).split()
+"""Of the signals from 1 on, as Linux numbers them."""
 
 
 def signal_name(number: object) -> str:
     """`SIGKILL`; of a number without a name, the number."""
-    try:
-        return signal.Signals(int(str(number))).name
-    except ValueError:
-        return f"signal {number}"
+    text = str(number)
+    at = int(text) if text.isascii() and text.isdigit() else 0
+    return f"SIG{NAMES[at - 1]}" if 1 <= at <= len(NAMES) else f"signal {number}"
