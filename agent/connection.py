@@ -129,23 +129,29 @@ class Connection:
 
     def _joined(self, welcome: wire.Welcome) -> None:
         self._ever = True
-        self._pauses = pauses(random.uniform)
+        self._pauses = pauses(random.uniform, a_round(welcome.fence_seconds))
         self._welcome(welcome)
 
 
-def pauses(draw: Callable[[float, float], float]) -> Iterator[float]:
+def a_round(fence_seconds: float) -> float:
+    """How long agents may take to return, one after the other: well before their pool counts them as lost."""
+    within = fence_seconds / 2 if fence_seconds else ROUND_SECONDS
+    return max(FIRST_PAUSE_SECONDS, min(ROUND_SECONDS, within))
+
+
+def pauses(draw: Callable[[float, float], float], within: float = ROUND_SECONDS) -> Iterator[float]:
     """Seconds to wait before each dial, for good; `draw` gives a number between two.
 
     Short at first, for a server that is started again. Then the first wait of a round has any length, so that a
     thousand agents do not return in the same moment however long the server was away.
     """
     pause = FIRST_PAUSE_SECONDS
-    while pause < ROUND_SECONDS / 2:
+    while pause < within / 2:
         yield draw(0, pause)
         pause *= 2
-    yield draw(0, ROUND_SECONDS)
+    yield draw(0, within)
     while True:
-        yield draw(0.95 * ROUND_SECONDS, ROUND_SECONDS)
+        yield draw(0.95 * within, within)
 
 
 def _leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:

@@ -7,18 +7,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from api.agent_contests import CONTESTED, Contests
 from api.agent_homes import Homes
 from api.agent_join import Identified, NotAllowed, NotKnown, identified
 from api.agent_wire import Hello, JobFolder, an_end_of
 from controllers.providers.agent_commands import StopJob
 from placement.request import CAPABILITY_PREFIX
+from resources.event import Event
 from resources.facts import Instance, Inventory, LogTail, NodeFacts
 from resources.job import Job
 from resources.node import Node, NodeSpec, NodeStatus
 from resources.pool import Disconnect, Pool
 from resources.reference import Ref
 from resources.resource import Resource
-from store import bookings, effects, holds, ledger, nodes, queue, resources
+from store import bookings, effects, events, holds, ledger, nodes, queue, resources
 from store.notes import Gone, Written
 from store.store import Store, notes_of
 from store.tx import Tx
@@ -26,6 +28,7 @@ from store.tx import Tx
 DRIVER_PREFIX, DRIVER_KIND_PREFIX = "rmctl/driver.", "rmctl/driver-kind."
 TOLD_PREFIXES = (CAPABILITY_PREFIX, DRIVER_PREFIX, DRIVER_KIND_PREFIX)
 """Labels that come with a Hello and go with the next one that does not tell them."""
+ADDRESS_KEPT = "says that its address is {}; {} stays: an address counts from the join on (rmctl node join OTHER-NAME)"
 QUIET = frozenset({"silent", "lost"})
 RANK = {state: rank for rank, state in enumerate(("prepared", "starting", "running", "ready", "stopping", "exited"))}
 
@@ -56,6 +59,7 @@ class AgentFacts:
         self._store = store
         self._forget = forget
         self._homes = Homes()
+        self._contests = Contests()
         self._quiet: set[str] = set()
         self._strays: dict[str, tuple[Instance, ...]] = {}
         store.subscribe(self._follow)
@@ -64,8 +68,10 @@ class AgentFacts:
                 self._note(node)
 
     def hello(self, hello: Hello) -> Welcomed | NotKnown | NotAllowed:
-        answer = self._store.write(lambda tx: _hello(tx, hello, secrets.token_urlsafe(32)))
+        answer, now = self._store.write(lambda tx: (_hello(tx, hello, secrets.token_urlsafe(32)), tx.now))
         if isinstance(answer, Welcomed):
+            if self._contests.opened(hello.node, now):
+                self._store.write(lambda tx: _warn(tx, hello.node, "NodeContested", CONTESTED))
             self._strays[hello.node] = answer.strays
             self._homes.keep(hello.node, *(i.uid for i in hello.instances), *answer.kept)
         return answer
@@ -96,6 +102,7 @@ class AgentFacts:
         self._store.write(lambda tx: effects.hurry(tx, node))
 
     def disconnected(self, node: str) -> None:
+        self._contests.closed(node)
         self._store.write(lambda tx: _disconnected(tx, node))
 
     def _follow(self, notes: Sequence[object]) -> None:
@@ -135,6 +142,12 @@ def _hello(tx: Tx, hello: Hello, spare_credential: str) -> Welcomed | NotKnown |
     return Welcomed(fence, (), known.credential, strays, kept=kept, beat_seconds=beat)
 
 
+def _warn(tx: Tx, node: str, type_: str, message: str) -> None:
+    known = resources.find(tx, Ref("node", node))
+    if known is not None:
+        events.add(tx, known.ref, known.uid, Event(type_, message, "Warning"))
+
+
 def _folders(tx: Tx, kept: Iterable[JobFolder]) -> tuple[tuple[str, ...], tuple[JobFolder, ...]]:
     """Uids of the jobs that have a folder on the node, and the folders of those that are no more."""
     stand, gone = [], []
@@ -162,6 +175,9 @@ def _put_facts(tx: Tx, hello: Hello, before: NodeFacts | None, limits: Disconnec
     inventory = hello.inventory
     if before is not None:
         known = before.inventory
+        if inventory.address != known.address:
+            told, kept = inventory.address or "none", known.address or "none"
+            _warn(tx, hello.node, "NodeAddressKept", ADDRESS_KEPT.format(told, kept))
         inventory = replace(
             inventory,
             capacity_milli=min(inventory.capacity_milli, known.capacity_milli),

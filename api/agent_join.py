@@ -24,9 +24,13 @@ class Identified:
 
 @dataclass(frozen=True)
 class NotKnown:
-    """Neither credential nor token says who this is; one text for all of it."""
+    """Neither credential nor token says who this is; one text for all of it, whether the node exists or not."""
 
-    text: str = NOT_KNOWN
+    node: str
+
+    @property
+    def text(self) -> str:
+        return f"{NOT_KNOWN}; a token that is good once: rmctl node token {self.node}"
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ def _join(tx: Tx, hello: Hello) -> NotKnown | NotAllowed | None:
     """Spend the token and make the node; None when that is done, and nothing is written otherwise."""
     token = credentials.join_token(tx, hello.join_token) if hello.join_token else None
     if token is None:
-        return NotKnown()
+        return NotKnown(hello.node)
     if token.node != hello.node:
         return NotAllowed(f"this join token is not for node {hello.node}")
     if hello.credential and len(hello.credential) < LEAST_CREDENTIAL:
@@ -68,7 +72,7 @@ def _join(tx: Tx, hello: Hello) -> NotKnown | NotAllowed | None:
     if known is None and not resources.stands(tx, Ref("pool", pool)):
         return NotAllowed(f"pool {pool} does not exist")
     if not credentials.spend(tx, hello.join_token):
-        return NotKnown()
+        return NotKnown(hello.node)
     if known is None:
         spec = {"pool": pool, "provider": "agent"} | ({"zone": hello.inventory.zone} if hello.inventory.zone else {})
         resources.create(tx, ref, spec, labels=_own(hello.inventory.labels) | token.labels)

@@ -16,6 +16,7 @@ from cli.output import emit_json
 from cli.session import Session
 from cli.targets import Target, jobs
 from cli.terminal import on_terminal, safe_lines, say, warn
+from resources.exits import signal_name
 
 DEFAULT_TIMEOUT = "60s"
 LONGEST_SECONDS = 600.0
@@ -48,7 +49,7 @@ def execute(
     if answer.get("timedOut"):
         raise TimedOut(f"{command[0]} has not ended after {timeout}; it was killed")
     if answer.get("signal"):
-        say(f"rmctl: {command[0]} was ended by signal {answer['signal']}")
+        say(f"rmctl: {command[0]} was ended by {signal_name(answer['signal'])}")
         return 128 + int(answer["signal"])
     return int(answer.get("code") or 0)
 

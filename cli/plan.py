@@ -136,8 +136,8 @@ def _cells(placement: Item) -> tuple[str, str, str]:
     tier = f"tier {placement['tier']}" if placement.get("tier") else ""
     if placement.get("answer") == "runs":
         return (job, f"on {placement.get('node')}", "stays")
-    if placement.get("answer") == "completed":
-        return (job, "completed", "stays")
+    if placement.get("answer") in ("completed", "dropped"):
+        return (job, str(placement["answer"]), "stays")
     if placement.get("node"):
         restarts = "restarts, " if placement.get("answer") == "restarts" else ""
         return (job, f"→ {placement['node']}", restarts + (tier or str(placement.get("sentence") or "")))
@@ -158,7 +158,9 @@ def _more(placement: Item) -> Iterator[str]:
 def _placed(placement: Item) -> bool:
     """A node, a tier that would launch one, or no need of either."""
     answer = placement.get("answer")
-    return bool(placement.get("node") or placement.get("tier") or answer in ("placed", "provision", "completed"))
+    return bool(
+        placement.get("node") or placement.get("tier") or answer in ("placed", "provision", "completed", "dropped")
+    )
 
 
 def _next(items: Sequence[Item], files: Sequence[str], *, changed: bool) -> str:

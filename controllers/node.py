@@ -111,7 +111,7 @@ class NodeController:
         ready = life.ready(node, now, view.silence)
         if ready.status == "True":
             ready = condition("Ready", True, "Connected", f"is connected, {_claimed(status)}")
-        told = (ready, openness.schedulable(node, rows), health.told(node, well, how))
+        told = (ready, openness.schedulable(node, rows, status.capacity), health.told(node, well, how))
         status = status.model_copy(update={"conditions": tuple(one for one in told if one is not None)})
         turned = now.phase != node.status.phase or now.given_up != node.status.given_up
         return Decision(

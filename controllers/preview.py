@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from controllers.bundles.verdict import gave_up
 from controllers.expansion import BUNDLE_LABEL, Expected, another_run, expand, template_names
 from controllers.placing import Mate, owner_of, policy_of, request_for
 from controllers.runtime.fleet import Fleet
@@ -41,7 +42,7 @@ class Preview:
     tier: str | None
     sentence: str
     answer: str = "unschedulable"
-    """runs, completed, restarts, placed, provision or unschedulable"""
+    """runs, completed, dropped, restarts, placed, provision or unschedulable"""
     would_fit: tuple[str, ...] = ()
     tree: str = ""
     missing: tuple[str, ...] = ()
@@ -124,6 +125,8 @@ def _placed(
     told = tree(trace(request, view, policy)) if traced else ""
     if isinstance(job, Job) and not changed and job.status.phase == "completed":
         return Preview(name, None, None, "has completed", "completed", tree=told)
+    if isinstance(job, Job) and not changed and gave_up(bundle, job):
+        return Preview(name, None, None, "stays down until it is restarted or its bundle changes", "dropped", tree=told)
     if held and not changed:
         node = view.node(held[0])
         return Preview(name, held[0], node.tier if node else None, f"runs on {held[0]}", "runs", tree=told)

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Row, bindparam, delete, select, update
+from sqlalchemy import Double, Row, bindparam, cast, delete, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from resources.canonical import canonical
@@ -34,6 +34,18 @@ _upsert_facts = prepared(
             for column in ("boot_id", "inventory", "last_heartbeat", "report_seq", "connected")
         },
     )
+)
+_promised = cast(func.json_extract(node_facts.c.inventory, f"$.{SILENCE}"), Double)
+_begins = func.max(node_facts.c.last_heartbeat, bindparam("started")) + _promised
+_fell_silent = prepared(  # the first of the conditions spares most nodes the look into their inventory
+    select(node_facts.c.node)
+    .where(
+        node_facts.c.last_heartbeat < bindparam("until"),
+        _promised > 0,
+        _begins > bindparam("after"),
+        _begins <= bindparam("until"),
+    )
+    .order_by(node_facts.c.node)
 )
 _beat = prepared(update(node_facts).where(node_facts.c.node == bindparam("b_node")))
 _every = select(instances).order_by(instances.c.uid, instances.c.attempt, instances.c.id)
@@ -104,6 +116,12 @@ def put_facts(tx: Tx, facts: NodeFacts) -> None:
         },
     )
     tx.note(NodeReported(facts))
+
+
+def fell_silent(tx: Tx, *, after: float, until: float, started: float) -> tuple[str, ...]:
+    """Nodes whose silence, as each was told it, began in that time; counted from `started` at the earliest."""
+    rows = tx.execute(_fell_silent, {"after": after, "until": until, "started": started})
+    return tuple(row.node for row in rows)
 
 
 def heartbeat(tx: Tx, node: str) -> None:

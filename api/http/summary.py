@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from api.http.durations import span
 from resources import deletion
 from resources.canonical import Document
+from resources.exits import signal_name
 from resources.instants import instant
 from resources.names import job_key, shown
 
@@ -196,7 +197,7 @@ def _next_start(status: Document, now: float) -> str:
 
 def _how(last: Document) -> str:
     if last.get("signal") is not None:
-        return f"signal {last['signal']}"
+        return signal_name(last["signal"])
     return f"exit {last['code']}" if last.get("code") is not None else str(last.get("reason") or "")
 
 

@@ -13,6 +13,7 @@ from api.http.summary import counted
 from resources import conditions, deletion
 from resources.conditions import Condition
 from resources.event import CHRONICLE
+from resources.exits import signal_name
 from resources.facts import Instance
 from resources.instants import rfc3339
 from resources.resource import Resource
@@ -192,7 +193,7 @@ def _recent(tx: Tx, resource: Stored) -> list[Section]:
 
 
 def _exit(instance: Instance) -> tuple[str, ...]:
-    how = f"signal {instance.signal}" if instance.signal is not None else f"exit {instance.code}"
+    how = signal_name(instance.signal) if instance.signal is not None else f"exit {instance.code}"
     if instance.code is None and instance.signal is None:
         how = "ended, nobody saw how"
     reason = f": {instance.reason}" if instance.reason else ""

@@ -18,6 +18,7 @@ from cli.views.wire import (
     told,
     whole,
 )
+from resources.exits import signal_name
 from resources.instants import rfc3339
 
 WAITS = "waits for a place: "
@@ -162,7 +163,7 @@ def _last(job: Document) -> Document:
 
 def _how(last: Document) -> str:
     if last.get("signal") is not None:
-        return f"signal {last['signal']}"
+        return signal_name(last["signal"])
     if last.get("code") is not None:
         return f"code {last['code']}"
     return str(last.get("reason") or "")

@@ -113,7 +113,7 @@ def deleting(step: Step, fates: Fates) -> Decision:
         step = replace(step, status=without_instance(changed(step.status, phase="stopping", next_start_at=None)))
         rest = tuple(name for name in step.job.finalizers if name != INSTANCE_FINALIZER)
         if INSTANCE_FINALIZER in step.job.finalizers:
-            step = step.plus(events=(Event("JobDeleted", "deleted"),))
+            step = step.plus(events=(Event("JobDeleted", "its room is given back; its record goes last"),))
         return step.end(condition("Ready", False, "Deleting", "is being deleted"), finalizers=rest)
     where = live[0].node
     why = _waits_for(step, live[0]) if view.node(where).silent else ""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import signal
 from datetime import UTC, datetime
 
+from resources.exits import signal_name
 from resources.facts import Instance
 from resources.job import Job, JobStatus, LastExit
 from resources.names import job_key
@@ -16,10 +16,7 @@ REFUSED = "refused the start: "
 def exit_words(code: int | None, signal_number: int | None) -> str:
     """`exit 3`, `SIGKILL`, or that nothing is known."""
     if signal_number is not None:
-        try:
-            return signal.Signals(signal_number).name
-        except ValueError:
-            return f"signal {signal_number}"
+        return signal_name(signal_number)
     return "ended in an unknown way" if code is None else f"exit {code}"
 
 

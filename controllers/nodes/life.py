@@ -16,6 +16,12 @@ LOST_ANNOTATION = "rmctl/lost"
 """When a person said that this node will not come back; void once it was heard again."""
 BRAKED_SECONDS = 5.0
 """How often a node that the brake keeps from being lost is looked at again."""
+REST_SECONDS = 60.0
+"""How often a healthy node is looked at: the moment in which it falls silent is watched for all nodes together."""
+NEAR_SECONDS = 1.0
+"""So close to its silence a node watches for itself, whatever the clock does between the two looks."""
+LATE_SECONDS = 2.0
+"""A silence that is seen so late began when it began; one seen later begins with being seen."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +55,10 @@ def look(
     last = max(facts.last_heartbeat, started)
     heard_within = _silence(facts, limits)
     if not unheard and now < last + heard_within:
-        return Life("running", next_look=last + heard_within)
-    since = was.silent_since if unheard and was.silent_since is not None else now
+        rests = facts.connected and now + NEAR_SECONDS < last + facts.silent_seconds
+        return Life("running", next_look=max(last + heard_within, now + REST_SECONDS) if rests else last + heard_within)
+    began = last + heard_within if now <= last + heard_within + LATE_SECONDS else now
+    since = was.silent_since if unheard and was.silent_since is not None else began
     if was.phase == "lost" and unheard:
         return Life("lost", since, was.lost_at, given_up=was.given_up or _given_up(node, facts))
     given_up = _given_up(node, facts)
@@ -93,10 +101,10 @@ def ready(node: Node, life: Life, silence: Silence) -> Condition:
 
 
 def _given_up(node: Node, facts: NodeFacts) -> bool:
-    """Said after the node was last heard. What is no time says nothing."""
+    """Said after the node was last heard, whether its stream still looks open or not. What is no time says nothing."""
     said = node.annotations.get(LOST_ANNOTATION)
     try:
-        return said is not None and instant(said) > facts.last_heartbeat and not facts.connected
+        return said is not None and instant(said) > facts.last_heartbeat
     except ValueError:
         return False
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from controllers.nodes.life import Life
 from controllers.runtime.decision import Block, Unblock
 from resources.conditions import Condition, condition
 from resources.facts import NodeFacts
-from resources.node import Node, NoSchedule
+from resources.node import Amount, Node, NoSchedule
 
 Reason = tuple[str, str]
 """The reason as the placer tells it, and whose word it is."""
@@ -52,9 +52,12 @@ def rows(node: Node, wanted: tuple[Reason, ...], standing: Sequence[NoSchedule],
     return (*mine, *sorted(others, key=lambda row: (row.reason, row.by)))
 
 
-def schedulable(node: Node, rows: Sequence[NoSchedule]) -> Condition:
-    """The first row names the condition."""
+def schedulable(node: Node, rows: Sequence[NoSchedule], capacity: Mapping[str, Amount]) -> Condition:
+    """The first row names the condition; a node that shrank below its claims is closed by itself."""
     if not rows:
+        over = [f"{a.reserved:g} of {a.cap:g} {name}" for name, a in capacity.items() if a.reserved > a.cap]
+        if over:
+            return condition("Schedulable", False, "Overclaimed", f"has less than is claimed on it: {', '.join(over)}")
         return condition("Schedulable", True, "Open", "takes new jobs")
     reason, by = rows[0].reason, rows[0].by
     match reason.partition("="):

@@ -10,6 +10,7 @@ from controllers.runtime.controller import Controller
 from controllers.runtime.driver import EffectDriver
 from controllers.runtime.effects import EffectWorkers
 from controllers.runtime.fleet import Fleet
+from controllers.runtime.hearing import Hearing
 from controllers.runtime.passes import TOGETHER, Passes
 from controllers.runtime.upkeep import Retention, Upkeep
 from controllers.runtime.waker import Waker
@@ -61,6 +62,7 @@ class Manager:
             for driver in drivers
         )
         self.waker = Waker(store, self.fleet, environment)
+        self.hearing = Hearing(store, environment, self.passes.epoch)
         self.upkeep = None if retention is None else Upkeep(store, environment, retention)
 
     def start(self) -> None:
@@ -71,6 +73,7 @@ class Manager:
         for workers in self.effects:
             workers.start()
         self.passes.start()
+        self.hearing.start()
         if self.upkeep is not None:
             self.upkeep.start()
 
@@ -78,6 +81,7 @@ class Manager:
         """Passes first, then effects, so that every answer finds its receipt."""
         if self.upkeep is not None:
             self.upkeep.stop()
+        self.hearing.stop()
         self.passes.stop()
         for workers in self.effects:
             workers.stop()

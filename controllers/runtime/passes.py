@@ -66,7 +66,7 @@ class Passes:
         self._environment = environment
         self._controllers = controllers
         self._together = together
-        self._epoch = Epoch(environment, started_at)
+        self.epoch = Epoch(environment, started_at)
         self._crew: Crew[Claim] = Crew(
             store,
             environment,
@@ -228,7 +228,7 @@ class Passes:
         paused = pausing.held(tx, resource)
         if paused is not None:
             return resource, paused
-        reader = SnapshotReader(tx, self._fleet, self._store.heard_since(self._epoch.since()))
+        reader = SnapshotReader(tx, self._fleet, self._store.heard_since(self.epoch.since()))
         view = controller.observe(resource, reader)
         released = pausing.released(tx, resource)
         seed = self._environment.random().getrandbits(32)

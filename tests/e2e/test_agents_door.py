@@ -82,7 +82,8 @@ async def test_a_stranger_is_refused_with_one_text(world: World):
                 {"join_token": "", "credential": "x" * 43},
             )
         }
-    assert answers == {(grpc.StatusCode.UNAUTHENTICATED, "the node's credential or join token is not valid")}
+    told = "the node's credential or join token is not valid; a token that is good once: rmctl node token node-a"
+    assert answers == {(grpc.StatusCode.UNAUTHENTICATED, told)}
 
 
 @pytest.mark.req("B95")

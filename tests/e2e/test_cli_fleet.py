@@ -74,7 +74,7 @@ def test_a_killed_job_comes_back_and_says_why(fleet: Fleet, tick: str) -> None:
     assert fleet.rmctl("wait", CLOCK).code == 0
     assert fleet.rmctl("get", CLOCK, "-o", "jsonpath={.status.pid}").out.strip() != pid
     told = fleet.rmctl("events", "--for", CLOCK).out
-    assert "SIGKILL" in told or "signal 9" in told
+    assert "SIGKILL" in told
     described = fleet.rmctl("describe", CLOCK).out
     assert described.startswith(f"{CLOCK} runs on mybox, ready for ")
     assert "StartJob  applied" in described

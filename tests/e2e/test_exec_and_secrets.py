@@ -61,7 +61,7 @@ def test_a_command_runs_beside_a_job_and_its_code_is_ours(vault: Vault) -> None:
     assert vault.rmctl("exec", JOB, "--", "sh", "-c", "echo $RM_JOB").out == "vault/primary/main\n"
     assert vault.rmctl("exec", JOB, "-i", "--", "tr", "a-z", "A-Z", stdin="aloud").out == "ALOUD"
     ended = vault.rmctl("exec", JOB, "--", "sh", "-c", "kill -9 $$")
-    assert (ended.code, ended.err) == (137, "rmctl: sh was ended by signal 9\n")
+    assert (ended.code, ended.err) == (137, "rmctl: sh was ended by SIGKILL\n")
     absent = vault.rmctl("exec", JOB, "--", "/nosuch")
     assert (absent.code, absent.err) == (126, "/nosuch: No such file or directory\n")
 

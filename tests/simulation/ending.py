@@ -12,8 +12,9 @@ from controllers.runtime.reader import SnapshotReader
 from resources import conditions
 from resources.canonical import canonical
 from resources.job import Job
+from resources.reference import Ref
 from resources.resource import Resource
-from store import effects, ledger, queue, resources
+from store import effects, ledger, nodes, queue, resources
 from store.tx import Tx
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 VAIN_SECONDS = 7.0
 """Who is to wake a job may be left standing for a few seconds, as threads are."""
+SEEN_SECONDS = 4.0
+"""A node that falls silent is seen so within these, by the one look a second and a pass."""
 BY_KIND = {controller.kind: controller for controller in CONTROLLERS}
 QUIET = frozenset({"Running", "Completed", "Dormant", "NoFit", "Dropped", "Broken"})
 """Reasons of a job's Ready that may stay for good."""
@@ -57,7 +60,7 @@ class Ending:
             for node in resources.list_all(tx, "node"):
                 if queue_row(tx, node) is None and node.status.phase in ("running", "silent"):
                     self._world.fail(f"{node.ref} is {node.status.phase}, and nobody will look at it again")
-            for problem in self._view(tx, server):
+            for problem in (*self._view(tx, server), *_unseen(tx, server)):
                 self._world.fail(problem)
 
     def waiting(self) -> None:
@@ -162,6 +165,21 @@ class Ending:
         controller = BY_KIND[resource.ref.kind]
         view = controller.observe(resource, SnapshotReader(tx, server.manager.fleet, server.manager.started_at))
         return controller.decide(resource, view, Facts(now=tx.now, seed=1))
+
+
+def _unseen(tx: Tx, server: SimServer) -> Iterator[str]:
+    """Nodes that have been silent for a while, and whose status does not know."""
+    assert server.manager is not None
+    now, since = server.environment.now(), server.store.heard_since(server.manager.passes.epoch.since())
+    for facts in nodes.all_facts(tx):
+        node = resources.find(tx, Ref("node", facts.node))
+        pool = None if node is None else resources.find(tx, Ref("pool", node.spec.pool))
+        if node is None or pool is None or node.status.phase != "running":
+            continue
+        limit = max(facts.silent_seconds, pool.spec.disconnect.silent_seconds)
+        quiet = now - max(facts.last_heartbeat, since) - limit
+        if quiet > SEEN_SECONDS:
+            yield f"{node.ref} has been silent for {quiet:.1f} s, and nobody has seen it"
 
 
 def _moves(tx: Tx, resource: Some, decision: Decision) -> bool:

@@ -7,7 +7,7 @@ from itertools import accumulate, takewhile
 
 import pytest
 
-from agent.connection import ROUND_SECONDS, pauses
+from agent.connection import FIRST_PAUSE_SECONDS, ROUND_SECONDS, a_round, pauses
 
 AGENTS = 1000
 
@@ -34,3 +34,10 @@ def test_no_second_holds_more_than_its_share(away):
 def test_a_server_that_is_started_again_is_dialled_at_once():
     waits = list(takewhile(lambda pause: pause < ROUND_SECONDS / 2, pauses(lambda low, high: high)))
     assert waits == [0.5, 1.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize(("fence", "within"), [(0.0, ROUND_SECONDS), (40.0, ROUND_SECONDS), (3.0, 1.5), (0.1, 0.5)])
+def test_agents_of_an_impatient_pool_are_back_before_they_are_missed(fence: float, within: float):
+    assert a_round(fence) == within
+    waits = pauses(lambda low, high: high, a_round(fence))
+    assert max(next(waits) for _ in range(20)) <= max(within, FIRST_PAUSE_SECONDS)

@@ -17,7 +17,7 @@ from resources.allocation import Allocation
 from resources.effect import Effect
 from resources.facts import Driver, Instance, Inventory, LogTail
 from resources.reference import Ref
-from store import credentials, effects, ledger, nodes, resources
+from store import credentials, effects, events, ledger, nodes, resources
 from store.notes import Woken
 from store.store import Store, notes_of
 from store.tx import Tx
@@ -116,6 +116,29 @@ def test_an_agent_without_a_credential_of_its_own_is_given_one(facts: AgentFacts
     assert again == Welcomed(fence_seconds=40.0)
 
 
+def warnings(store: Store) -> list[tuple[str, str]]:
+    with store.read() as tx:
+        return [(e.type, e.message) for e in events.list_for(tx, NODE) if e.severity == "Warning"]
+
+
+def test_two_agents_with_one_credential_are_told(store: Store, facts: AgentFacts):
+    for _ in range(5):
+        facts.hello(a_hello())
+    facts.disconnected("node-a")
+    facts.hello(a_hello())
+    assert warnings(store) == []
+    facts.hello(a_hello())
+    assert [type_ for type_, _ in warnings(store)] == ["NodeContested"]
+
+
+def test_an_address_that_is_not_taken_is_told(store: Store, facts: AgentFacts):
+    for address in ("127.0.0.11", "127.0.0.11", "10.0.0.1"):
+        facts.hello(a_hello(inventory=replace(INVENTORY, address=address)))
+    ((type_, told),) = warnings(store)
+    assert type_ == "NodeAddressKept"
+    assert told.startswith("says that its address is 10.0.0.1; 127.0.0.11 stays:")
+
+
 @pytest.mark.req("B94")
 @pytest.mark.parametrize(
     "wrong",
@@ -127,7 +150,7 @@ def test_an_agent_without_a_credential_of_its_own_is_given_one(facts: AgentFacts
     ],
 )
 def test_every_stranger_gets_the_same_answer(store: Store, facts: AgentFacts, wrong: dict[str, str]):
-    assert facts.hello(a_hello(**wrong)) == NotKnown()
+    assert facts.hello(a_hello(**wrong)) == NotKnown("node-a")
     with store.read() as tx:
         assert (resources.find(tx, NODE), nodes.facts(tx, "node-a")) == (None, None)
 
@@ -135,14 +158,14 @@ def test_every_stranger_gets_the_same_answer(store: Store, facts: AgentFacts, wr
 @pytest.mark.req("B94")
 def test_a_token_is_spent_once(facts: AgentFacts):
     facts.hello(a_hello())
-    assert facts.hello(a_hello(credential="d" * 43)) == NotKnown()
+    assert facts.hello(a_hello(credential="d" * 43)) == NotKnown("node-a")
     assert facts.hello(a_hello()) == Welcomed(fence_seconds=40.0)
 
 
 @pytest.mark.req("B94")
 def test_a_token_is_good_for_fifteen_minutes(facts: AgentFacts, clock: Clocked):
     clock.time += 15 * 60
-    assert facts.hello(a_hello()) == NotKnown()
+    assert facts.hello(a_hello()) == NotKnown("node-a")
 
 
 @pytest.mark.req("B95")

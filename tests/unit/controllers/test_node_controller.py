@@ -52,6 +52,7 @@ def test_a_node_that_shrank_has_nothing_free() -> None:
     on = NodeStage(claims=[a_claim(6000)])
     on.run()
     assert on.node.status.capacity["vcpu"].free == 0
+    assert on.said("Schedulable") == ("False", "Overclaimed", "has less than is claimed on it: 6 of 4 vcpu")
 
 
 @pytest.mark.req("F178")
@@ -88,6 +89,30 @@ def test_silent_then_lost_then_back() -> None:
     assert (status.phase, status.silent_since, status.lost_at) == ("running", None, None)
     assert decision.blocks == (Unblock("node-a", "unreachable"),)
     assert decision.wake == (Ref("pool", "local"), JOB)
+
+
+def test_a_healthy_node_rests_and_one_that_may_be_silent_soon_does_not() -> None:
+    """One look a second finds the silent among all nodes (controllers/runtime/hearing.py)."""
+    on = NodeStage(facts=replace(facts(), silent_seconds=15))
+    assert on.run().requeue_after == 60
+    assert on.at(13.5).requeue_after == 60
+    assert on.at(14.5).requeue_after == pytest.approx(0.5)
+    on.facts = replace(facts(NOW + 14.5, connected=False), silent_seconds=15)
+    assert on.at(14.5).requeue_after == 15
+
+
+def test_a_node_of_a_pool_that_became_more_patient_watches_for_itself_once_it_was_told_to_be_silent() -> None:
+    on = NodeStage(facts=replace(facts(), silent_seconds=15), pool={"disconnect": {"silentSeconds": 30}})
+    on.run()
+    assert on.at(15.5).requeue_after == 14.5
+    assert on.node.status.phase == "running"
+
+
+def test_a_silence_that_is_seen_a_little_late_is_no_longer_for_it() -> None:
+    on = NodeStage()
+    on.run()
+    decision = on.at(15.9)
+    assert (on.node.status.silent_since, decision.requeue_after) == (NOW + 15, pytest.approx(44.1))
 
 
 def test_pools_set_their_own_limits() -> None:
@@ -195,6 +220,18 @@ def test_a_persons_word_makes_a_silent_node_lost_for_good() -> None:
     assert on.said() == ("False", "Lost", "is lost, and given up")
     on.facts = facts(NOW + 90)
     on.at(91)
+    assert (on.node.status.phase, on.node.status.given_up) == ("running", False)
+
+
+def test_a_persons_word_counts_at_once_though_the_stream_of_a_silent_node_still_looks_open() -> None:
+    on = NodeStage()
+    for seconds in (0, 15):
+        on.at(seconds)
+    on.node = replace(on.node, annotations={"rmctl/lost": "1970-01-12T13:47:00Z"})
+    on.at(20)
+    assert (on.node.status.phase, on.node.status.given_up) == ("lost", True)
+    on.facts = facts(NOW + 25)
+    on.at(25)
     assert (on.node.status.phase, on.node.status.given_up) == ("running", False)
 
 
