@@ -60,6 +60,7 @@ class Client:
         self.address = address
         self.access = access
         self._kept: HTTPConnection | None = None
+        self.outcome = ""  # what the last answer says became of a write
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> Document:
         return self.send("GET", path, query=query)
@@ -258,6 +259,7 @@ class Client:
         """Warnings of the server go to stderr; a server of another major version is not spoken to."""
         for text in response.headers.get_all("Warning") or ():
             warn(text.partition('"')[2].rstrip('"').replace('\\"', '"') or text)
+        self.outcome = response.headers.get("Rmctl-Outcome", "")
         server = response.headers.get(VERSION_HEADER)
         if server is not None and _line(server) != _line(VERSION):
             raise Unreachable(messages.SKEW.format(address=self.address, server=server, client=VERSION))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from cli import paths
-from cli.contexts import contexts_file
+from cli import context_verbs, paths
 from cli.durations import age, seconds
 from cli.errors import BadEnvironment, ServerRefused, UsageProblem
-from cli.output import emit, emit_json, listed
+from cli.output import emit, emit_json
+from cli.private_files import write_private
 from cli.running import SETTINGS
 from cli.session import Session
 from cli.tables import lines
@@ -55,7 +54,7 @@ def certificate(
     if to.exists():
         raise UsageProblem(f"{to}: there is a file already")
     answer = _issued(session, name, role, ttl, certificate=True)
-    _write_private(to, answer["key"] + answer["certificate"])
+    write_private(to, answer["key"] + answer["certificate"])
     out(f"{safe(name)}, {role}: certificate and key in {to}")
     return 0
 
@@ -111,78 +110,13 @@ def kubeconfig(
     return 0
 
 
-@app.command("contexts", help="The named servers of this user; the current one has a star.")
-def contexts(context: typer.Context) -> int:
-    session: Session = context.obj
-    form = session.output("json", "yaml", "jsonpath")
-    document = _contexts()
-    current = document.get("current-context")
-    if form:
-        emit(
-            listed([_context(name, entry, current) for name, entry in sorted(document.get("contexts", {}).items())]),
-            form,
-        )
-        return 0
-    rows = [
-        ("*" if name == current else "", name, str(entry.get("server", "-")), str(entry.get("project", "-")))
-        for name, entry in sorted(document.get("contexts", {}).items())
-    ]
-    out_lines(lines([("", "NAME", "SERVER", "PROJECT"), *rows]))
-    return 0
-
-
-@app.command("add", help="Remember a server under a name, and how to call it.")
-def add(
-    context: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME")],
-    address: Annotated[str, typer.Option("--address", metavar="ADDRESS", help="https://HOST:PORT or unix:PATH")],
-    token_file: Annotated[Path | None, typer.Option(metavar="FILE", help="the token is in this file")] = None,
-    certificate_file: Annotated[Path | None, typer.Option("--certificate", metavar="FILE")] = None,
-    authority_file: Annotated[Path | None, typer.Option("--authority", metavar="FILE", help="the CA, PEM")] = None,
-    default_project: Annotated[str, typer.Option("--default-project", metavar="NAME")] = "",
-) -> int:
-    from cli.address import parse_address
-
-    session: Session = context.obj
-    session.output()
-    parse_address(address)
-    entry: dict[str, str] = {"server": address}
-    if default_project:
-        entry["project"] = default_project
-    if token_file is not None:
-        entry["token"] = _read(token_file)
-        if not entry["token"]:
-            raise UsageProblem(f"--token-file {token_file}: is empty")
-    for key, path in (("certificate", certificate_file), ("authority", authority_file)):
-        if path is not None:
-            entry[key] = str(path.absolute())
-    document = _contexts()
-    document.setdefault("contexts", {})[name] = entry
-    current = document.setdefault("current-context", name) == name
-    _store(document)
-    out(f"context {safe(name)} kept in {contexts_file()}" + (", and it is the current one" if current else ""))
-    return 0
-
-
-@app.command("use", help="Make a context the current one.")
-def use(context: typer.Context, name: Annotated[str, typer.Argument(metavar="NAME")]) -> int:
-    session: Session = context.obj
-    session.output()
-    document = _contexts()
-    if name not in document.get("contexts", {}):
-        raise UsageProblem(f'{contexts_file()} has no context "{name}"')
-    document["current-context"] = name
-    _store(document)
-    out(f"context {safe(name)} is the current one")
-    return 0
-
-
-def _context(name: str, entry: dict[str, Any], current: object) -> dict[str, Any]:
-    """What may be shown of a context: never its token."""
-    shown: dict[str, Any] = {
-        key: entry[key] for key in ("server", "project", "certificate", "authority") if key in entry
-    }
-    return {"name": name, "current": name == current, **shown}
+for _name, _verb, _help in (
+    ("contexts", context_verbs.contexts, "The named servers of this user; the current one has a star."),
+    ("add", context_verbs.add, "Remember a server under a name, and how to call it."),
+    ("use", context_verbs.use, "Make a context the current one; `local` is the server of this machine."),
+    ("remove", context_verbs.remove, "Forget a context; the server keeps what it gave out."),
+):
+    app.command(_name, help=_help)(_verb)
 
 
 def kubernetes(listener: str, user: str, token: str, authority: str, project: str) -> str:
@@ -248,44 +182,3 @@ def _authority(session: Session) -> str:
         if refused.code != 404:
             raise
         return ""
-
-
-def _contexts() -> dict[str, Any]:
-    import tomllib
-
-    try:
-        return tomllib.loads(contexts_file().read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageProblem(f"{contexts_file()}: {error}") from None
-
-
-def _store(document: dict[str, Any]) -> None:
-    """As TOML; texts of JSON are texts of TOML."""
-    text = [f"current-context = {json.dumps(document['current-context'])}"] if document.get("current-context") else []
-    for name, entry in document.get("contexts", {}).items():
-        text += ["", f"[contexts.{json.dumps(name)}]"]
-        text += [f"{key} = {json.dumps(value)}" for key, value in entry.items()]
-    path = contexts_file()
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    beside = path.with_name(path.name + ".new")
-    beside.unlink(missing_ok=True)
-    _write_private(beside, "\n".join(text) + "\n")
-    beside.replace(path)
-
-
-def _write_private(path: Path, text: str) -> None:
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except OSError as error:
-        raise BadEnvironment(f"{path}: {error.strerror}") from None
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadEnvironment(f"{path}: {getattr(error, 'strerror', None) or 'not UTF-8'}") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,7 +47,13 @@ def edit(
     try:
         outcome = _until_taken(session, target, live, path, words)
     except CliError:
-        say(f"What you wrote is kept in {path}")
+        if _without_comments(path.read_text(encoding="utf-8", errors="surrogateescape")) in (
+            "",
+            as_yaml(editable(live)),
+        ):
+            path.unlink()
+        else:
+            say(f"What you wrote is kept in {path}")
         raise
     path.unlink()
     out(f"{target} {outcome}")
@@ -54,7 +61,9 @@ def edit(
 
 
 def _until_taken(session: Session, target: Target, live: Document, path: Path, words: Sequence[str]) -> str:
-    """`edited` or `unchanged`. Raises the last refusal when it is handed in a second time as it stands."""
+    """`edited` or `unchanged`. Raises the last refusal when it is handed in a second time as it stands; without a
+    terminal nobody reads the reason, and the second refusal is the last.
+    """
     before = editable(live)
     text = as_yaml(before)
     problems: list[str] = []
@@ -77,6 +86,8 @@ def _until_taken(session: Session, target: Target, live: Document, path: Path, w
             patch.setdefault("metadata", {})["resourceVersion"] = metadata(live).get("resourceVersion")
             change(session, target, patch)
         except CliError as error:
+            if refusal is not None and not sys.stdin.isatty():
+                raise
             problems, refusal = [*error.lines(), *([f"hint: {error.hint}"] if error.hint else [])], error
             if isinstance(error, ServerRefused) and error.code == STALE:
                 live = one(session, target)

@@ -9,7 +9,7 @@ import typer
 
 from cli.errors import ServerRefused, UsageProblem
 from cli.fetching import every, one
-from cli.patching import change, told
+from cli.patching import UNCHANGED, change, told
 from cli.session import Session
 from cli.targets import Target, targets
 from cli.views.wire import Document, metadata
@@ -45,7 +45,7 @@ def _marked(session: Session, field: str, words: list[str], *, overwrite: bool, 
     if not marks:
         raise UsageProblem(f"which {field}: KEY=VALUE sets one, KEY- removes one")
     found, documents = _found(session, about, selector)
-    written = []
+    written, same = [], []
     for target, document in zip(found, documents, strict=True):
         standing = metadata(document).get(field) or {}
         _refuse(target, field, standing, marks, overwrite=overwrite)
@@ -53,8 +53,10 @@ def _marked(session: Session, field: str, words: list[str], *, overwrite: bool, 
         if not overwrite:
             body["metadata"]["resourceVersion"] = metadata(document).get("resourceVersion")
         written.append(change(session, target, body, dry_run=dry_run))
+        if session.client.outcome == UNCHANGED:
+            same.append(target)
     done = {"labels": "labelled", "annotations": "annotated"}[field]
-    return told(form, found, written, f"{done} (server dry run)" if dry_run else done)
+    return told(form, found, written, f"{done} (server dry run)" if dry_run else done, same=same)
 
 
 def _parted(words: list[str]) -> tuple[list[str], Marks]:

@@ -9,7 +9,7 @@ import typer
 from cli import paths
 from cli.client import MERGE
 from cli.errors import BadManifest, Problem, UsageProblem
-from cli.patching import MANAGER, told
+from cli.patching import MANAGER, UNCHANGED, told
 from cli.reading.place import Lines, Malformed
 from cli.reading.source import Source, sources
 from cli.session import Session
@@ -41,17 +41,14 @@ def patch(
         raise UsageProblem(f"a {type_} patch is {'a list of operations' if type_ == 'json' else 'an object'}")
     found = named(what, session.kind)
     query = {"fieldManager": MANAGER, **({"dryRun": "All"} if dry_run else {})}
-    written = [
-        session.client.send(
-            "PATCH",
-            paths.item(target, target.project or session.project),
-            body,
-            query=query,
-            content_type=TYPES[type_],
-        )
-        for target in found
-    ]
-    return told(form, found, written, "patched (server dry run)" if dry_run else "patched", "rmctl get {target}")
+    written, same = [], []
+    for target in found:
+        path = paths.item(target, target.project or session.project)
+        written.append(session.client.send("PATCH", path, body, query=query, content_type=TYPES[type_]))
+        if session.client.outcome == UNCHANGED:
+            same.append(target)
+    done = "patched (server dry run)" if dry_run else "patched"
+    return told(form, found, written, done, "rmctl get {target}", same=same)
 
 
 def _read(text: str, file: str) -> Any:

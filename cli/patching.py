@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from cli import paths
@@ -13,6 +14,8 @@ from cli.terminal import out, say
 from cli.views.wire import Document
 
 MANAGER = "rmctl-verbs"
+UNCHANGED = "unchanged"
+"""What a server says of a write that changes nothing."""
 
 
 def patch(session: Session, target: Target, spec: dict[str, Any]) -> Document:
@@ -34,13 +37,21 @@ def patch_all(session: Session, targets: list[Target], spec: dict[str, Any], don
     return told(form, targets, found, done, advice)
 
 
-def told(form: str, targets: list[Target], found: list[Document], done: str, advice: str = "") -> int:
-    """Prints what became of each, in the form that was asked for."""
+def told(
+    form: str,
+    targets: list[Target],
+    found: list[Document],
+    done: str,
+    advice: str = "",
+    *,
+    same: Collection[Target] = (),
+) -> int:
+    """Prints what became of each, in the form that was asked for; of those that stay the `same`, just that."""
     if form:
         emit(found[0] if len(found) == 1 else listed(found), form)
         return 0
     for target in targets:
-        out(f"{target} {done}")
-    if advice:
+        out(f"{target} {'unchanged' if target in same else done}")
+    if advice and len(same) < len(targets):
         say(f"Next: {advice.format(target=targets[0], name=str(targets[0]).partition('/')[2])}")
     return 0

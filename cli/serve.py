@@ -39,6 +39,9 @@ def server(
         list[str] | None, typer.Option(metavar="ADDRESS", help="listen for agents here too; repeatable")
     ] = None,
     config: Annotated[Path | None, typer.Option(metavar="FILE", help="settings, TOML")] = None,
+    log: Annotated[
+        str | None, typer.Option(metavar="json|text", help="the log on stderr; text on a terminal, else json")
+    ] = None,
     dev: Annotated[
         list[str] | None, typer.Option(metavar="KIND", help="start none: run the passes of this kind of yours here")
     ] = None,
@@ -53,7 +56,7 @@ def server(
     if store is not None:
         raise UsageProblem(f'--store "{store}": this version keeps everything in the data folder')
     run = import_module("cli.server").run
-    code = run(data=data or data_folder(), http=tuple(http or ()), agents=tuple(agents or ()), config=config)
+    code = run(data=data or data_folder(), http=tuple(http or ()), agents=tuple(agents or ()), config=config, log=log)
     return code if isinstance(code, int) else 0
 
 

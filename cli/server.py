@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,14 +17,15 @@ def run(
     http: Sequence[str] = (),
     agents: Sequence[str] = (),
     config: Path | None = None,
+    log: str | None = None,
 ) -> int:
     """The exit code: 0 after a clean stop, 2 for settings, 5 for what the machine refuses."""
     from api.listening import AddressRefused
-    from cli import compose, placement_plugins, settings
+    from cli import compose, placement_plugins, server_log, settings
     from resources.validation import Invalid
     from store.errors import Corrupt, Failed, StoreError
 
-    _log_to_stderr()
+    server_log.configure()
     data = (data or data_folder()).absolute()
     if store is not None:
         return _refuse("--store: this version keeps its state in a folder (--data)", 2)
@@ -33,13 +33,16 @@ def run(
     if problem:
         return _refuse(problem, 2)
     try:
-        read = settings.read({"data": str(data), "http": tuple(http), "agents": tuple(agents)}, config=config)
+        flags = {"data": str(data), "http": tuple(http), "agents": tuple(agents), "log": log}
+        read = settings.read(flags, config=config)
+        server_log.configure(read.log)
         scheduling = placement_plugins.scheduling(read.placement)
     except Invalid as invalid:
         return _refuse("; ".join(map(str, invalid.errors)), 2)
     compose.warn_of_library()
 
     async def serve() -> None:
+        asyncio.get_running_loop().set_exception_handler(server_log.Faults())
         await compose.Server(read, scheduling).serve()
 
     try:
@@ -74,20 +77,3 @@ def _address_problem(address: str) -> str | None:
     except AddressRefused as refused:
         return str(refused)
     return None
-
-
-def _log_to_stderr() -> None:
-    import structlog
-
-    structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(),
-        ],
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
-        cache_logger_on_first_use=True,
-    )

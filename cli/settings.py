@@ -73,6 +73,8 @@ class ServerSettings(Frozen):
     effect_workers: Annotated[Int, Field(ge=1, le=256)] = 8
     effects: Literal["apply", "record"] = "apply"
     """`record`: what would be done is put on record, and nothing is called."""
+    log: Literal["auto", "json", "text"] = "auto"
+    """`auto`: lines for people on a terminal, JSON elsewhere."""
     cadence: Cadence = Cadence()
     placement: Placement = Placement()
     definitions: Definitions = Definitions()

@@ -34,6 +34,8 @@ class UpdateRule(Frozen):
 
 
 class BundleSpec(Spec):
+    """Jobs that belong together, run as a primary and, when asked for, as a backup copy elsewhere."""
+
     pool: Annotated[Text, Field(min_length=1)]
     on_launch: Literal["avoidSpare", "allowSpare"] = "avoidSpare"
     override_reservation: Bool = False

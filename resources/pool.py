@@ -191,6 +191,8 @@ class CustomRanking(Frozen):
 
 
 class PoolSpec(Spec):
+    """A set of machines in tiers, and how jobs are spread over them."""
+
     tiers: Annotated[tuple[Tier, ...], Field(min_length=1)]
     ranking: Literal["lexicographic", "weighted"] | CustomRanking = "lexicographic"
     max_restarts_per_hour: Count = 6

@@ -8,6 +8,8 @@ from resources.resource import Resource, Spec, Status
 
 
 class TemplateSpec(Work, Spec):
+    """What jobs of many bundles have in common; an entry of a bundle names it, and says what differs."""
+
     images: tuple[Text, ...] = ()
     requirements: PartialRequirements = PartialRequirements()
 

@@ -90,6 +90,7 @@ class WriteInsideWrite(StoreError):
 class Corrupt(StoreError):
     def __init__(self, ref: Ref) -> None:
         super().__init__(f"{ref}: stored row does not match its checksum")
+        self.ref = ref
 
 
 class Refused(StoreError):

@@ -6,7 +6,8 @@ from typing import Any
 
 from sqlalchemy import Select, bindparam, func, or_, select
 
-from store.rows import AnyResource, resource_of
+from store.rows import AnyResource
+from store.salvage import readable
 from store.statements import prepared
 from store.tables import resources as table
 from store.tx import Tx
@@ -38,7 +39,7 @@ _left_of_one = prepared(_behind_in(_number))
 def page(tx: Tx, kind: str, project: str | None, after: Key | None, limit: int) -> tuple[AnyResource, ...]:
     """At most `limit` by project and name, code points; of one project, or of all for None."""
     statement = _of_all if project is None else _of_one
-    return tuple(map(resource_of, tx.execute(statement, {**_values(kind, project, after), "limit": limit})))
+    return readable(tx, tx.execute(statement, {**_values(kind, project, after), "limit": limit}))
 
 
 def left(tx: Tx, kind: str, project: str | None, after: Key | None) -> int:

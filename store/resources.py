@@ -11,7 +11,7 @@ from resources.canonical import Document, canonical
 from resources.event import Event
 from resources.reference import Ref
 from resources.resource import Kept, Status
-from store import changes, consequences, events, labels, queue
+from store import changes, consequences, events, labels, queue, salvage
 from store.errors import AlreadyExists, BeingDeleted, Conflict, NotFound
 from store.notes import Gone, Written
 from store.rows import AnyResource, change_of, changed, resource_of, row_of, with_texts
@@ -75,7 +75,7 @@ def by_uid(tx: Tx, uid: str) -> AnyResource | None:
 def list_all(tx: Tx, kind: str, project: str | None = None) -> tuple[AnyResource, ...]:
     """All of a kind by project and name; of one project, or of all for None."""
     rows = tx.execute(_all_of, {"k": kind}) if project is None else tx.execute(_all_in, {"k": kind, "p": project})
-    return tuple(map(resource_of, rows))
+    return salvage.readable(tx, rows)
 
 
 def owned(tx: Tx, uid: str) -> tuple[AnyResource, ...]:
@@ -84,7 +84,7 @@ def owned(tx: Tx, uid: str) -> tuple[AnyResource, ...]:
 
 def labelled(tx: Tx, kind: str, key: str, value: str, project: str | None = None) -> tuple[AnyResource, ...]:
     """Resources of a kind that carry a label, by name."""
-    rows = map(resource_of, tx.execute(_carriers, {"k": kind, "l": key, "v": value}))
+    rows = salvage.readable(tx, tx.execute(_carriers, {"k": kind, "l": key, "v": value}))
     return tuple(r for r in rows if project is None or r.project == project)
 
 

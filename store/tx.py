@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy.sql import Executable
 
+from resources.reference import Ref
 from store.errors import ReadOnly
 from store.held import Held
 from store.statements import Statement
@@ -17,10 +18,11 @@ Parameters = dict[str, Any] | Sequence[Mapping[str, Any]] | None
 class Tx:
     """`notes` are handed to the store's listeners, in order, once COMMIT has returned.
 
-    A rolled-back request leaves none.
+    A rolled-back request leaves none. `spoilt` is for lists: where there is one, rows that rotted go there, and the
+    rest is read; without one they are an error.
     """
 
-    __slots__ = ("_dialect", "_driver", "connection", "new_uuid", "notes", "now", "writable")
+    __slots__ = ("_dialect", "_driver", "connection", "new_uuid", "notes", "now", "spoilt", "writable")
 
     def __init__(self, held: Held, now: float, *, writable: bool, new_uuid: Any = None) -> None:
         self.connection = held.connection
@@ -30,6 +32,7 @@ class Tx:
         self.writable = writable
         self.new_uuid = new_uuid
         self.notes: list[object] = []
+        self.spoilt: dict[Ref, None] | None = None
 
     def execute(self, statement: Statement | Executable, parameters: Parameters = None) -> Any:
         """Rows of a prepared statement, or SQLAlchemy's result of one built on the spot."""

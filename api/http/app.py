@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from api.http import exchange, operations
+from api.http import access, exchange, operations
 from api.http.audit import Refusals
 from api.http.batch import Batch
 from api.http.core_nodes import CoreNodes
@@ -55,6 +55,7 @@ def build(services: Services) -> Starlette:
     routes = [
         *ServerRoutes(services, threads, hub).routes(),
         *Users(services, threads).routes(),
+        *access.routes(),
         *Pages(services, threads).routes(),
         *metrics.routes(),
         *Records(threads, hub).routes(),

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from api.http import audit, envelope, exchange, lists, patches, queries, tables, watches, writes
+from api.http import audit, envelope, exchange, lists, patches, queries, showing, tables, watches, writes
 from api.http.hub import Hub
 from api.http.lookups import Everything
 from api.http.problems import Problem, bad_request, not_found
@@ -62,11 +62,14 @@ class Endpoints:
         as_table = tables.wanted(request.headers.get("accept", ""))
 
         def read(tx: Tx) -> tuple[lists.Page, Tiers]:
+            tx.spoilt = spoilt
             lists.at_least(tx, revision, exact=exact)
             pools = map(to_wire, resources.list_all(tx, "pool")) if as_table and kind.name == "node" else ()
             return lists.page(tx, kind, project, listing), fixed_tiers(pools)
 
+        spoilt: dict[Ref, None] = {}
         page, tiers = await self._threads.read(read)
+        warnings = [f"{one} is left out: {showing.ROTTEN.format(one)}" for one in spoilt]
         metadata: Document = {"resourceVersion": str(page.revision)}
         if page.token:
             metadata["continue"] = page.token
@@ -74,10 +77,13 @@ class Endpoints:
             metadata["remainingItemCount"] = page.remaining
         if as_table:
             now, include = self._services.now(), included(request)
-            return exchange.answer(tables.table(page.items, now=now, include=include, metadata=metadata, tiers=tiers))
+            return exchange.answer(
+                tables.table(page.items, now=now, include=include, metadata=metadata, tiers=tiers), warnings=warnings
+            )
         items = list(page.items)
         return exchange.answer(
-            {"kind": f"{kind.name}List", "apiVersion": API_VERSION, "metadata": metadata, "items": items}
+            {"kind": f"{kind.name}List", "apiVersion": API_VERSION, "metadata": metadata, "items": items},
+            warnings=warnings,
         )
 
     async def one(self, request: Request) -> Response:

@@ -15,7 +15,7 @@ from api.http.envelope import printable
 from api.http.problems import Problem, translated
 from api.http.queries import unsupported_media
 from api.http.services import Caller
-from store.errors import Full, StoreError, TooLarge
+from store.errors import Corrupt, Full, StoreError, TooLarge
 
 MAX_BODY_BYTES = 5 * 1024 * 1024
 MAX_WARNINGS = 20
@@ -97,6 +97,9 @@ def problem_of(error: Exception) -> Problem:
             return Problem(
                 507, "InsufficientStorage", "disk full: nothing can be written until space is freed", retry_after=5
             )
+        case Corrupt():
+            hint = "rmctl restore brings a backup back, rmctl delete --force removes it"
+            return Problem(503, "ServiceUnavailable", str(error), retry_after=1, hint=hint)
         case StoreError():
             return Problem(503, "ServiceUnavailable", str(error), retry_after=1)
         case _:

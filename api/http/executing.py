@@ -18,6 +18,7 @@ from api.http.services import Services
 from api.http.threads import Threads
 from api.http.waking import any_name, on_each
 from controllers.providers.agent_commands import ExecJob
+from controllers.providers.agents import Returning
 from resources.canonical import Document
 from resources.effect import Applied, Deferred, Rejected
 from resources.facts import Instance
@@ -33,6 +34,9 @@ LONGEST_SECONDS = 600.0
 DEFAULT_SECONDS = 60.0
 MARGIN_SECONDS = 5.0
 """How much longer than the command the answer may take."""
+RETURN_SECONDS = 15.0
+"""How long a node may take to connect again after its stream was ended here."""
+AGAIN_SECONDS = 0.2
 FIELDS = ("command", "timeoutSeconds", "input")
 
 
@@ -60,7 +64,11 @@ class Executing:
         if run is None:
             raise Problem(503, "ServiceUnavailable", "this server reaches no nodes")
         loop = asyncio.get_running_loop()
+        until = loop.time() + RETURN_SECONDS
         answer = await loop.run_in_executor(self._waiting, run, instance.node, order, seconds + MARGIN_SECONDS)
+        while isinstance(answer, Returning) and loop.time() < until:
+            await asyncio.sleep(AGAIN_SECONDS)
+            answer = await loop.run_in_executor(self._waiting, run, instance.node, order, seconds + MARGIN_SECONDS)
         match answer:
             case Applied(detail=detail) if "code" in detail:
                 return exchange.answer(_told(instance, detail))

@@ -75,6 +75,13 @@ def after_apply(
     _take_away(tx, uid, {name: held for name, held in owners.items() if name != manager}, tuple(taken))
 
 
+def after_handover(tx: Tx, uid: str, before: Mapping[str, Document], owners: Mapping[str, Document]) -> None:
+    """Managers hold what `owners` says, where that differs from `before`."""
+    for name, held in owners.items():
+        if before.get(name) != held:
+            applied.put(tx, uid, name, held)
+
+
 def after_update(tx: Tx, uid: str, manager: str, old: Document, new: Document, owners: Mapping[str, Document]) -> None:
     """The manager holds what it held and still stands, and what it changed, which nobody else holds any more."""
     moved = merge.changed(old, new)

@@ -15,7 +15,7 @@ from api.http.waking import any_name, on_each
 from resources.canonical import Document
 from resources.reference import Ref
 from resources.resource import Resource
-from store import by_hand, forced, ledger, nodes, resources
+from store import by_hand, forced, ledger, nodes, resources, salvage
 from store.tx import Tx
 
 Stored = Resource[Any, Any]
@@ -41,6 +41,7 @@ class Removal:
 
 def _removed(tx: Tx, ref: Ref, uid: object, reason: str, by: str) -> Document:
     """Children first. Raises NotFound, a conflict for another uid, and the refusals of any deletion."""
+    salvage.mend(tx, ref)
     live = resources.find(tx, ref)
     if live is None:
         raise not_found(ref)

@@ -10,6 +10,7 @@ from api.http.services import Caller
 
 ROOT = "/apis/rmctl/v1"
 SECRETS = f"{ROOT}/namespaces/{{project}}/secrets"
+REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 ROLES = ("viewer", "operator", "admin")
 """Each may all that the one before it may. The role of nodes, `agent`, is none of them: here it may nothing."""
 OPEN = ("/healthz", "/livez", "/readyz", "/ui/static/{name}", "/webhooks/{project}/{name}")
@@ -93,6 +94,11 @@ NEEDS: Mapping[str, Mapping[str, Need]] = {
     f"{ROOT}/tokens": {"POST": Need("admin", "issue join tokens")},
     f"{ROOT}/tokens/users": {"GET": reading("list tokens", "admin"), "POST": Need("admin", "issue tokens")},
     f"{ROOT}/tokens/users/{{name}}": {"DELETE": Need("admin", "revoke tokens")},
+    **dict.fromkeys(
+        (f"{ROOT}/{{plural}}/{{name}}/scale", f"{ROOT}/namespaces/{{project}}/{{plural}}/{{name}}/scale"),
+        dict.fromkeys(("GET", "PUT", "PATCH"), LOOK),
+    ),
+    REVIEWS: {"POST": reading("ask what is allowed")},
     f"{ROOT}/tokens/pages": {"POST": Need("viewer", "open the page")},
 }  # fmt: skip
 UNLISTED = Need("admin", "use this")

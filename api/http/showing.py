@@ -12,6 +12,11 @@ from resources.wire import to_wire
 from store import nodes
 from store.tx import Tx
 
+ROTTEN = (
+    "its row is not as written; rmctl restore brings a backup back, rmctl delete --force --reason WHY {} removes it"
+)
+"""What to do about a row that does not match its checksum."""
+
 
 def show(tx: Tx, resource: Resource[Any, Any]) -> Document:
     """One resource; a node's heartbeat and agent version come from its facts and move no revision."""

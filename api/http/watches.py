@@ -100,6 +100,7 @@ def begin(tx: Tx, watch: Watch) -> tuple[Position, list[Document]]:
     if watch.revision is not None and watch.revision > head:
         raise bad_request(f"resourceVersion: {watch.revision} is in the future, the newest is {head}")
     listing = watch.listing
+    tx.spoilt = {}
     found = [
         one
         for one in candidates(tx, watch.kind, watch.project, listing)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from api.http import cures, story
+from api.http import cures, story, summary
 from api.http.durations import short
 from api.http.logs import chosen
 from api.http.services import Explanation
 from api.http.summary import counted
-from resources import conditions, deletion
-from resources.conditions import Condition
+from resources import conditions
 from resources.event import CHRONICLE
 from resources.exits import signal_name
 from resources.facts import Instance
 from resources.instants import rfc3339
 from resources.resource import Resource
+from resources.wire import to_wire
 from store import effects, events, ledger, nodes, resources
 from store.tx import Tx
 
@@ -36,7 +36,7 @@ class Section(NamedTuple):
 
 
 class Reasons(NamedTuple):
-    """`sentence` stands alone; `steps` are commands."""
+    """`sentence` stands alone, and is line one of `describe` and of the page too; `steps` are commands."""
 
     sentence: str
     sections: tuple[Section, ...]
@@ -45,35 +45,13 @@ class Reasons(NamedTuple):
 
 def why(tx: Tx, resource: Stored, explanation: Explanation | None) -> Reasons:
     """`explanation` is the placer's, for a job that waits."""
-    ready = conditions.find(resource.status.conditions, "Ready")
     evidence, steps = BY_KIND.get(resource.ref.kind, _nothing)(tx, resource)
     waiting = _waiting(explanation) if explanation is not None else ()
-    sections = [*waiting, *evidence, *_open_effects(tx, resource), *_recent(tx, resource)]
-    return Reasons(sentence(resource, ready, explanation), tuple(s for s in sections if s.rows), steps)
-
-
-def sentence(resource: Stored, ready: Condition | None, explanation: Explanation | None) -> str:
-    """What is the matter, in one line that begins with the resource's name."""
-    name = str(resource.ref)
-    if resource.deletion_timestamp is not None:
-        told = ready.message if ready is not None and ready.reason == "Deleting" else ""
-        since = rfc3339(float(int(resource.deletion_timestamp)))
-        return f"{name} {deletion.clause(since, told, resource.finalizers)}"
-    if explanation is not None:
-        return f"{name} waits for a place: {explanation.sentence}"
-    if ready is None or ready.observed_generation < resource.generation:
-        return f"{name} has not been looked at since generation {resource.generation} was asked for"
-    if not ready.message:
-        return f"{name} is {'ready' if ready.status == 'True' else 'not ready'}: {ready.reason}"
-    if ready.message.startswith(name):
-        return ready.message
-    return f"{name} {ready.message}" if _predicate(ready.message) else f"{name}: {ready.message}"
-
-
-def _predicate(message: str) -> bool:
-    """Whether a message goes on where the name ends: `runs on node-a`, `is dormant`, `completed: exit 0`."""
-    word = message.partition(" ")[0].rstrip(":,;")
-    return word.isalpha() and word.islower() and word.endswith(("s", "ed")) and word != "its"
+    line = summary.sentence(to_wire(resource), now=tx.now)
+    newer = "" if explanation is None or explanation.sentence.rstrip(".") in line else explanation.sentence
+    planned = [Section("Planned just now", (newer,))] if newer else []
+    sections = [*planned, *waiting, *evidence, *_open_effects(tx, resource), *_recent(tx, resource)]
+    return Reasons(line, tuple(s for s in sections if s.rows), steps)
 
 
 def _waiting(explanation: Explanation) -> tuple[Section, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dataclasses import replace as replace_with
 from typing import Any, Literal
 
-from api.http import ownership, pruning, rules
+from api.http import handover, ownership, pruning, rules
 from api.http.envelope import SYSTEM, Submission
 from api.http.lookups import Everything
 from api.http.problems import (
@@ -111,7 +111,8 @@ def apply(tx: Tx, submission: Submission, how: How, lookups: Everything, *, yiel
         ownership.after_apply(tx, written.uid, how.manager, desired, {}, ())
         applied.put_whole(tx, written.uid, how.manager, desired)
         return Written(written, "created", (*warnings, *more))
-    owners = applied.managers(tx, live.uid)
+    before = applied.managers(tx, live.uid)
+    owners = handover.moved(live, before, how.manager)
     others = {name: held for name, held in owners.items() if name != how.manager}
     standing = ownership.whole(live)
     clashes = merge.conflicts(standing, desired, others)
@@ -122,7 +123,9 @@ def apply(tx: Tx, submission: Submission, how: How, lookups: Everything, *, yiel
         raise _owned(ref, refused)
     mine = merge.less(desired, [clash.path for clash in left])
     merged = merge.three_way(standing, owners.get(how.manager, {}), mine, others)
+    merged = handover.noted(live, how.manager, desired, merged)
     written, more = _stored(tx, ref, live, merged, how, lookups)
+    ownership.after_handover(tx, live.uid, before, owners)
     ownership.after_apply(tx, live.uid, how.manager, mine, owners, [clash.path for clash in taken])
     applied.put_whole(tx, live.uid, how.manager, desired)
     told = _told(tx, live, written, [*warnings, *more], lookups)

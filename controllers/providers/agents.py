@@ -39,6 +39,10 @@ Secrets = Callable[[str, str, str], str | None]
 """(project, secret, key) to value."""
 
 
+class Returning(Deferred):
+    """To a node whose stream was ended here, and which has not connected again yet."""
+
+
 class Promise(Protocol):
     """An answer that is waited for. `result` raises TimeoutError after so many seconds without one."""
 
@@ -62,11 +66,13 @@ class Connections:
         self._streams: dict[str, Stream] = {}
         self._waiting: dict[tuple[str, str], Promise] = {}
         self._unanswered: dict[str, set[str]] = {}
+        self._returning: set[str] = set()
 
     def register(self, node: str, stream: Stream) -> None:
         """From here on commands for this node take this stream; an older one is closed."""
         with self._lock:
             older = self._streams.get(node)
+            self._returning.discard(node)
             self._streams[node] = stream
             lost = self._drop_waiting(node)
         if older is not None:
@@ -102,6 +108,8 @@ class Connections:
         key = (node, command.effect)
         with self._lock:
             stream = self._streams.get(node)
+            if node in self._returning:
+                return Returning(f"{node} is connecting again", ABSENT_SECONDS)
             if stream is None:
                 return Deferred(f"{node} is not connected", ABSENT_SECONDS)
             if key in self._waiting:
@@ -136,9 +144,10 @@ class Connections:
         return True
 
     def close(self, reason: str) -> None:
-        """End every stream: the server stops."""
+        """End every stream: the server stops, or every node is to connect again. Nothing goes down them any more."""
         with self._lock:
             streams = list(self._streams.values())
+            self._returning |= self._streams.keys()
         for stream in streams:
             stream.close(reason)
 

@@ -180,10 +180,9 @@ def test_why_a_job_waits(served):
     waits = condition("Ready", False, "NoFit", "waits for a place")
     settle(served, phase="pending", conditions=(waits,))
     why = served.get(f"{JOBS}/ch-1.primary.web/why")
-    assert why["sentence"] == (
-        "job/ch-1/primary/web waits for a place: no node fits (1 node): 1 × fits: 0 of 1 vcpu free"
-    )
-    assert why["sections"][:2] == [
+    assert why["sentence"] == "job/ch-1/primary/web waits for a place."
+    assert why["sections"][:3] == [
+        {"title": "Planned just now", "rows": ["no node fits (1 node): 1 × fits: 0 of 1 vcpu free"]},
         {
             "title": "Nodes (every filter that refuses, the counted one first)",
             "rows": [["n", "fits: 0 of 1 vcpu free"]],

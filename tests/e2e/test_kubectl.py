@@ -20,6 +20,7 @@ class Kubectl:
 
     def __init__(self, fleet: Fleet) -> None:
         self.folder = fleet.folder
+        self.rmctl = fleet.rmctl
         fleet.server("--http", "https://127.0.0.1:0")
         fleet.agent("node-k", "--capacity", "4", "--address", "127.0.0.1")
         config = fleet.rmctl("config", "kubeconfig")
@@ -121,6 +122,44 @@ def test_server_side_apply_owns_fields(kubectl):
     assert (refused.code, "spec.priority was set by kubectl" in refused.err) == (1, True)
     kubectl.apply(other, "--server-side", "--field-manager=other", "--force-conflicts")
     assert kubectl.ok("get", "bundle", "owned", "-o", "jsonpath={.spec.priority}") == "9"
+
+
+def test_a_server_side_apply_takes_over_what_a_client_side_apply_set(kubectl):
+    """As on a cluster: the same person's kubectl is no conflict with itself, and what is named no more goes."""
+    kubectl.apply(a_bundle("handed", priority=1, app="a", tier="b"))
+    assert kubectl.apply(a_bundle("handed", priority=2, app="a"), "--server-side") == (
+        "bundle.rmctl/handed serverside-applied\n"
+    )
+    assert kubectl.ok("get", "bundle", "handed", "-o", "jsonpath={.spec.priority} {.metadata.labels}") == (
+        '2 {"app":"a"}'
+    )
+    assert kubectl.apply(a_bundle("handed", priority=2, app="a")) == "bundle.rmctl/handed unchanged\n"
+    kubectl.ok("patch", "bundle", "handed", "--field-manager=other", "--type=merge", "-p", '{"spec": {"priority": 7}}')
+    refused = kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(a_bundle("handed", priority=3, app="a")))
+    assert (refused.code, "spec.priority was set by other" in refused.err) == (1, True)
+
+
+def test_can_i_is_answered_from_the_roles(kubectl):
+    def may(*words: str) -> tuple[int, str]:
+        ran = kubectl("auth", "can-i", *words)
+        return ran.code, ran.out.splitlines()[-1]
+
+    viewer = kubectl.folder / "viewer"
+    viewer.write_text(kubectl.rmctl("config", "kubeconfig", "--name", "looks", "--role", "viewer").out)
+    assert may("create", "bundles") == (0, "yes")
+    assert may("create", "jobs.rmctl") == (1, "no - jobs do not take create")
+    assert may("get", "/metrics") == (0, "yes")
+    assert may("get", "bundles", f"--kubeconfig={viewer}") == (0, "yes")
+    assert may("patch", "nodes", f"--kubeconfig={viewer}") == (
+        1,
+        'no - viewer "looks" may not cordon nodes: that takes the role operator',
+    )
+
+
+def test_scale_is_refused_with_a_sentence(kubectl):
+    kubectl.apply(a_bundle("scaled"))
+    refused = kubectl("scale", "bundle", "scaled", "--replicas=2")
+    assert (refused.code, "bundles have no replicas to scale" in refused.err) == (1, True)
 
 
 def test_diff_says_what_apply_would_change(kubectl):

@@ -25,6 +25,8 @@ MOST_NODES = 200
 MOST_JOBS = 8
 """Of a node, in its line."""
 EVENTS = 12
+NAMED = 3
+"""Of the rows that rotted."""
 UNITS = {"memory": " MiB"}
 SAGAS = frozenset({"drain", "migration", "interruption", "reservation"})
 """Those that have come to their end are left out unless they are asked for."""
@@ -91,6 +93,7 @@ class Overview(NamedTuple):
 def overview(tx: Tx, project: str, *, problems: bool, everything: bool) -> Overview:
     """Of the cluster-wide kinds and one project, in the order of `rmctl get resources`."""
     found: dict[str, list[Document]] = {}
+    tx.spoilt = {}
     for kind in sorted(every(), key=lambda one: (BEFORE_BUNDLES if one.name in SAGAS else one.order, one.name)):
         stored = resources.list_all(tx, kind.name, project if kind.namespaced else None)
         listed = documents(tx, kind, sorted(stored, key=lambda one: one.name))
@@ -98,6 +101,9 @@ def overview(tx: Tx, project: str, *, problems: bool, everything: bool) -> Overv
     tiers = fixed_tiers(found.get("pool", ()))
     entries = [entry(one, tx.now, tiers) for group in found.values() for one in group]
     sentence, step = _first_line(entries)
+    if tx.spoilt:
+        names = ", ".join(map(str, list(tx.spoilt)[:NAMED]))
+        sentence, step = f"{counted(len(tx.spoilt), 'row is', 'rows are')} not as written: {names}.", "rmctl doctor"
     shown_entries = [one for one in entries if not problems or one.ready != "True"]
     return Overview(
         project,

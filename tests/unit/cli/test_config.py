@@ -124,6 +124,10 @@ def test_contexts_are_kept_used_and_listed(rmctl: Rmctl, tmp_path: Path) -> None
     ]
     assert "s3cret" not in listed.out
     assert rmctl("config", "use", "nowhere").code == 2
+    assert (rmctl("config", "use", "local").code, find_context(None)) == (0, Context())
+    assert (rmctl("config", "use", "here").code, rmctl("config", "remove", "here").code) == (0, 0)
+    assert (find_context(None), rmctl("config", "remove", "here").code) == (Context(), 2)
+    assert [one["name"] for one in json.loads(rmctl("config", "contexts", "-o", "json").out)["items"]] == ["office"]
     assert rmctl("config", "add", "x", "--address", "host:99999").code == 2
 
 

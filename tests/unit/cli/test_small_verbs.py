@@ -97,6 +97,14 @@ def test_a_patch_goes_as_it_was_given(api: FakeApi, rmctl: Rmctl, type_: str, te
     assert (sent.body, sent.content_type) == (body, media)
 
 
+@pytest.mark.parametrize("words", [("label", "x-"), ("annotate", "x-"), ("patch", "--patch", "{}")])
+def test_a_write_that_changes_nothing_says_so(api: FakeApi, rmctl: Rmctl, words: tuple[str, ...]) -> None:
+    hello = an_object("bundle", "hello", ("True", "AllRunning"))
+    api.on("GET bundles/hello", Answer(hello))
+    api.on("PATCH bundles/hello", Answer(hello, headers={"Rmctl-Outcome": "unchanged"}))
+    assert rmctl(words[0], "bundle/hello", *words[1:]) == Ran(0, "bundle/hello unchanged\n", "")
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
@@ -176,6 +184,18 @@ def test_what_is_handed_in_twice_as_it_stands_ends_the_edit_and_is_kept(
     left.unlink()
 
 
+def test_a_script_that_is_refused_twice_is_not_asked_again(
+    api: FakeApi, rmctl: Rmctl, editor: Callable[[str], Path]
+) -> None:
+    editor("echo 'nonsense: [' >> \"$1\"")
+    api.on("GET bundles/hello", Answer(a_spec()))
+    ran = rmctl("edit", "bundle/hello")
+    assert (ran.code, api.sent("PATCH", "bundles/hello")) == (2, [])
+    left = Path(ran.err.splitlines()[0].removeprefix("What you wrote is kept in "))
+    assert left.read_text(encoding="utf-8").count("nonsense: [\n") == 2
+    left.unlink()
+
+
 @pytest.mark.parametrize("script", ["true", ': > "$1"'])
 def test_an_unchanged_or_empty_file_changes_nothing(
     api: FakeApi, rmctl: Rmctl, editor: Callable[[str], Path], script: str
@@ -193,7 +213,7 @@ def test_an_editor_that_fails_or_is_not_there_stores_nothing(
     assert (rmctl("edit", "bundle/hello").code, len(api.requests)) == (5, 1)
     monkeypatch.setenv("EDITOR", "/nosuch/editor")
     ran = rmctl("edit", "bundle/hello")
-    assert ran.err.splitlines()[1:] == [
+    assert ran.err.splitlines() == [
         "rmctl: error: editor /nosuch/editor: No such file or directory",
         "hint: set EDITOR",
     ]

@@ -12,7 +12,7 @@ import pytest
 
 from api.agent_wire import command_to_wire
 from controllers.providers.agent_commands import Command, StartJob, StartPrepared, StopJob, start_request
-from controllers.providers.agents import AgentDriver, Connections
+from controllers.providers.agents import AgentDriver, Connections, Returning
 from resources.effect import Absent, Applied, Deferred, EffectRecord, Rejected, Unknown
 from resources.facts import Instance
 from resources.job import Job, JobSpec
@@ -140,6 +140,17 @@ def test_a_stop_names_the_instance():
 def test_a_node_that_is_not_connected_is_tried_later():
     answer = AgentDriver(Connections()).apply(START)
     assert answer == Deferred("node-a is not connected", 5.0)
+
+
+def test_nothing_goes_down_a_stream_that_was_ended_here():
+    """It certainly does not happen, so it may be sent again once the node is back."""
+    connections, stream = connected(Applied("done"))
+    connections.close("say again what runs")
+    assert AgentDriver(connections).apply(START) == Returning("node-a is connecting again", 5.0)
+    connections.unregister("node-a", stream)
+    assert (AgentDriver(connections).apply(START), stream.sent) == (Returning("node-a is connecting again", 5.0), [])
+    connections.register("node-a", Stream())
+    assert AgentDriver(connections, seconds=0.0).apply(START) == Unknown("node-a has not answered within 0 s")
 
 
 def test_a_node_that_does_not_answer_leaves_it_unknown():
