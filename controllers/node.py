@@ -132,7 +132,7 @@ def _nics(facts: NodeFacts | None) -> tuple[NicStatus, ...]:
 
 def _jobs(allocations: Sequence[Allocation]) -> tuple[str, ...]:
     """As people call them; a job on the move may hold two claims here."""
-    return tuple(sorted({people(a.owner.name) for a in allocations}))
+    return tuple(sorted({people(a.owner.name) for a in allocations if a.owner.kind == "job"}))
 
 
 def _claimed(status: NodeStatus) -> str:

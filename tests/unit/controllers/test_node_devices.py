@@ -8,6 +8,7 @@ import pytest
 
 from controllers.runtime.decision import Decision
 from resources.devices import Booking, Device
+from resources.reference import Ref
 from tests.controllers_node import NOW, NodeStage, a_claim, facts
 
 CARDS = tuple(Device(f"gpu-{at}", "gpu", {"gpuModel": "H100"}) for at in range(3))
@@ -63,3 +64,10 @@ def test_what_is_reserved_of_a_card_is_the_sum_of_what_was_placed_on_it() -> Non
         (1, "gpu-1", "H100", 0.55),
         (2, "gpu-2", "H100", 0),
     ]
+
+
+def test_a_reservation_is_no_job_of_its_node() -> None:
+    booked = replace(a_claim(), id="r", owner=Ref("reservation", "night", "default"))
+    on = NodeStage(claims=[a_claim(), booked])
+    on.run()
+    assert on.node.status.jobs == ("ch/primary/web",)
