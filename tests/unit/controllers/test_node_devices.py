@@ -71,3 +71,13 @@ def test_a_reservation_is_no_job_of_its_node() -> None:
     on = NodeStage(claims=[a_claim(), booked])
     on.run()
     assert on.node.status.jobs == ("ch/primary/web",)
+
+
+def test_a_booking_holds_its_card_from_its_begin_on_and_the_node_looks_again_then() -> None:
+    later = replace(a_claim(), id="r", devices=(Booking("gpu-1", 1000),), starts_at=NOW + 7)
+    on = NodeStage(claims=[later])
+    decision = reporting(on, at=0)
+    assert [gpu.reserved for gpu in on.node.status.gpus] == [0, 0, 0]
+    assert decision.requeue_after == 7
+    assert reporting(on, at=7).requeue_after != 0
+    assert [gpu.reserved for gpu in on.node.status.gpus] == [0, 1, 0]
