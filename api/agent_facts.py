@@ -12,7 +12,7 @@ from api.agent_homes import Homes
 from api.agent_join import Identified, NotAllowed, NotKnown, identified
 from api.agent_wire import Hello, JobFolder, an_end_of
 from controllers.providers.agent_commands import StopJob
-from placement.request import CAPABILITY_PREFIX
+from placement.request import CAPABILITY_PREFIX, DRIVER_PREFIX
 from resources.event import Event
 from resources.facts import Instance, Inventory, LogTail, NodeFacts
 from resources.job import Job
@@ -25,7 +25,7 @@ from store.notes import Gone, Written
 from store.store import Store, notes_of
 from store.tx import Tx
 
-DRIVER_PREFIX, DRIVER_KIND_PREFIX = "rmctl/driver.", "rmctl/driver-kind."
+DRIVER_KIND_PREFIX = "rmctl/driver-kind."
 TOLD_PREFIXES = (CAPABILITY_PREFIX, DRIVER_PREFIX, DRIVER_KIND_PREFIX)
 """Labels that come with a Hello and go with the next one that does not tell them."""
 ADDRESS_KEPT = "says that its address is {}; {} stays: an address counts from the join on (rmctl node join OTHER-NAME)"

@@ -12,7 +12,7 @@ from cli import paths
 from cli.address import parse_address
 from cli.apply import send
 from cli.demo_ground import free_port, take
-from cli.demo_processes import NODES, Processes
+from cli.demo_processes import EXAMPLES, NODES, Processes
 from cli.errors import CliError, Unreachable
 from cli.flags import Flags
 from cli.manifests import Manifest, load
@@ -21,7 +21,6 @@ from cli.targets import Target
 from cli.terminal import out, say
 from resources.instants import instant
 
-EXAMPLES = Path(__file__).parent / "examples"
 EXPECT = "rmctl/expect"
 POLL_SECONDS = 0.1
 PAGE_SECONDS = 86400
@@ -112,6 +111,8 @@ def _reach(session: Session, manifests: Sequence[Manifest]) -> list[str]:
         item = _wait(session, manifest, expectation(wanted))
         if manifest.kind == "bundle":
             out(_line(session, item))
+        if manifest.kind == "reservation":
+            out(f"{manifest.name:<11}booked  {_condition(item, 'Ready').get('message', '')}")
         if not expectation(wanted).met(item):
             late.append(manifest.name)
             say(f"{manifest.kind}/{manifest.name} is not {expectation(wanted)}")
@@ -151,7 +152,8 @@ def _line(session: Session, item: dict[str, Any]) -> str:
     both = len(served) > 1
     shown = [f"{address} ({role})" if both else address for address, role in served]
     crashes = sum(job["status"].get("restarts", {}).get("failed", 0) for job in jobs)
-    tail = "  ".join(shown) or (f"after {crashes} crashes" if crashes else "")
+    devices = sum(len(job["status"].get("devices", ())) for job in jobs)
+    tail = "  ".join(shown) or (f"after {crashes} crashes" if crashes else f"with {devices} devices" if devices else "")
     return f"{name:<11}runs    {tail}".rstrip()
 
 

@@ -25,10 +25,13 @@ class NodePlan(NamedTuple):
     address: str
     capacity: int = 4
     capabilities: tuple[str, ...] = ()
+    devices: Path | None = None
+    """A file that lists devices it says it has."""
 
 
+EXAMPLES = Path(__file__).parent / "examples"
 NODES = (
-    NodePlan("node-a", "zone-a", "127.0.0.11"),
+    NodePlan("node-a", "zone-a", "127.0.0.11", devices=EXAMPLES / "70-gpu-devices.json"),
     NodePlan("node-b", "zone-b", "127.0.0.12"),
     NodePlan("node-c", "zone-c", "127.0.0.13", capabilities=("nvenc",)),
 )
@@ -57,6 +60,8 @@ class Processes:
         words += ["--zone", plan.zone, "--address", plan.address]
         for capability in plan.capabilities:
             words += ["--capability", capability]
+        if plan.devices is not None:
+            words += ["--devices", str(plan.devices)]
         self._agents.append(self._start(words, plan.name, {"RM_JOIN_TOKEN": token}))
 
     def stop(self) -> None:

@@ -35,7 +35,7 @@ def foresee(tx: Tx, resource: Reservation, fleet: Fleet) -> Document:
         view = fleet.view.copy()
     for held in reader.allocations(uid=resource.uid):
         view.drop_claim(held.id)
-    request, policy = request_of(resource, tx.now), policy_of(pool.spec, fleet.scheduling)
+    request, policy = request_of(resource, tx.now), policy_of(pool.spec, fleet.scheduling, archived=pool.deleting)
     if resource.spec.gang is not None:
         asked = resource.spec.gang
         found = gang(request, view, policy, size=asked.size, domain=asked.domain)

@@ -78,6 +78,7 @@ class NodeController:
             node, view.facts, now, unhealthy=well.unhealthy is not None, terminating=ending is not None
         )
         rows = openness.rows(node, reasons, view.blocks, facts.now)
+        begin = cards.next_begin(view.allocations, facts.now)
         devices, proving, look = cards.counted(view.facts, view.devices, node.status, rules, facts.now)
         status = NodeStatus(
             observed_generation=node.generation,
@@ -91,7 +92,7 @@ class NodeController:
             machine_id=None if view.facts is None else view.facts.inventory.machine_id or None,
             nics=_nics(view.facts),
             capacity=capacity.amounts(node.spec, view.facts, view.allocations),
-            gpus=cards.gpus(devices, view.allocations),
+            gpus=cards.gpus(devices, view.allocations, facts.now),
             devices_well_since=proving,
             ports=tuple(sorted({port for a in view.allocations for port in a.ports})),
             images=() if view.facts is None else tuple(sorted(view.facts.inventory.images)),
@@ -121,7 +122,7 @@ class NodeController:
             effects=() if ending is None else (single_use.termination(node),),
             events=(*_events(node, now), *_turns(node, status)),
             wake=_wake(node, view.allocations) if turned else _pool_of(node, status),
-            requeue_after=_after((now.next_look, well.next_look, look), facts.now),
+            requeue_after=_after((now.next_look, well.next_look, look, begin), facts.now),
         )
 
 
@@ -132,7 +133,7 @@ def _nics(facts: NodeFacts | None) -> tuple[NicStatus, ...]:
 
 def _jobs(allocations: Sequence[Allocation]) -> tuple[str, ...]:
     """As people call them; a job on the move may hold two claims here."""
-    return tuple(sorted({people(a.owner.name) for a in allocations}))
+    return tuple(sorted({people(a.owner.name) for a in allocations if a.owner.kind == "job"}))
 
 
 def _claimed(status: NodeStatus) -> str:

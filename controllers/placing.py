@@ -19,8 +19,9 @@ from placement import (
     TierPolicy,
     board,
     capability_labels,
+    driver_label,
 )
-from placement.request import SparePreference
+from placement.request import ANY_VALUE, SparePreference
 from resources.device_asks import DeviceAsk
 from resources.job import JobSpec
 from resources.names import JobKey
@@ -32,6 +33,8 @@ from resources.selectors import ANYTHING, Expression, Selector
 WHOLE_GPU = "norsk.io/nvidia-gpu"
 """The capability that stands for a GPU of one's own."""
 GPU = "gpu"
+PROCESS, CONTAINER = "process", "container"
+"""Drivers: what starts a command, which every agent brings, and what starts an image."""
 MODEL = "gpuModel"
 SPARES: Mapping[str, SparePreference] = {"preferSpare": "prefer", "avoidSpare": "avoid", "drop": "any"}
 
@@ -106,7 +109,7 @@ def request_for(
         room=room,
         ports=spec.requirements.required_host_ports,
         group_ports=tuple(p for m in group for p in m.spec.requirements.required_host_ports) if first else (),
-        labels=capability_labels(tuple(dict.fromkeys(capabilities))),
+        labels=capability_labels(tuple(dict.fromkeys(capabilities))) | _drivers(spec, *(m.spec for m in group)),
         excluded=dict(excluded or {}),
         second_chance=second_chance,
         exclusive=exclusive(spec, mates),
@@ -123,6 +126,10 @@ def request_for(
         group_devices=tuple(ask for m in group for ask in asks_of(m.spec)) if first else (),
         start=now,
     )
+
+
+def _drivers(*group: JobSpec) -> dict[str, str]:
+    return {driver_label(CONTAINER if spec.image else PROCESS): ANY_VALUE for spec in group}
 
 
 def asks_of(spec: JobSpec) -> tuple[Ask, ...]:
@@ -148,8 +155,9 @@ def exclusive(spec: JobSpec, mates: Sequence[Mate]) -> bool:
     return spec.exclusive or any(member.exclusive for member in group)
 
 
-def policy_of(pool: PoolSpec, scheduling: Scheduling = PLAIN) -> PoolPolicy:
-    return scheduling.of(PoolPolicy(tiers=tuple(map(_tier, pool.tiers))), pool)
+def policy_of(pool: PoolSpec, scheduling: Scheduling = PLAIN, *, archived: bool = False) -> PoolPolicy:
+    """A pool that is being deleted is archived: it takes nothing new."""
+    return scheduling.of(PoolPolicy(tiers=tuple(map(_tier, pool.tiers)), archived=archived), pool)
 
 
 def _tier(tier: Tier) -> TierPolicy:
@@ -166,7 +174,7 @@ def _tier(tier: Tier) -> TierPolicy:
 
 def _shape(shape: InstanceShape) -> Shape:
     capacity = Amounts(int(shape.total_capacity * 1000), shape.total_cores, shape.memory_mib)
-    labels = dict.fromkeys(capability_labels(shape.capabilities), "")
+    labels = dict.fromkeys((*capability_labels(shape.capabilities), driver_label(PROCESS)), "")
     models = [gpu.model for gpu in shape.gpus for _ in range(gpu.count)]
     atoms = [Atom(f"gpu-{at:02}", GPU, ((MODEL, model),), position=at) for at, model in enumerate(models)]
     return Shape(shape.instance_type, capacity, labels, board=board(atoms) if atoms else None)

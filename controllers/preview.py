@@ -66,7 +66,7 @@ def explain(tx: Tx, job: Job, fleet: Fleet, server_started_at: float) -> Explana
         ]
     excluded = {job.status.excluded_node: job.status.excluded_reason or ""} if job.status.excluded_node else {}
     request = request_for(job.ref, job.spec, mates, view, ever_ran=job.status.ever_ran, excluded=excluded, now=tx.now)
-    policy = policy_of(pool.spec, reader.scheduling())
+    policy = policy_of(pool.spec, reader.scheduling(), archived=pool.deleting)
     told = trace(request, view, policy)
     help_ = would_fit(request, view, policy) if told.outcome == "unschedulable" else ()
     return Explanation(told.sentence, _nodes(told), tuple(map(_suggested, help_)))
@@ -114,7 +114,7 @@ def _placed(
     if not isinstance(pool, Pool):
         return Preview(name, None, None, f"there is no pool {made.spec.pool}")
     others = [Mate(Ref("job", o.key.wire, bundle.project), o.spec) for o in expected if o.key != made.key]
-    policy = policy_of(pool.spec, reader.scheduling())
+    policy = policy_of(pool.spec, reader.scheduling(), archived=pool.deleting)
     job = reader.find(ref)
     changed = False
     if isinstance(job, Job) and another_run(job.spec, made.spec):

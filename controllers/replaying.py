@@ -63,7 +63,8 @@ def replay(tx: Tx, event: int, fleet: Fleet) -> Replay | None:
     )
     told: Mapping[str, Any] = record.payload["replay"]
     asked = question(job, job.status, JobView(siblings=siblings), view, told["excluded"], now=told["now"])
-    policy = placing.policy_of(PoolSpec.model_validate(pool["spec"]), fleet.scheduling)
+    spec, going = PoolSpec.model_validate(pool["spec"]), "deletionTimestamp" in pool["metadata"]
+    policy = placing.policy_of(spec, fleet.scheduling, archived=going)
     again = summary(plan(asked, view, policy, seed=told["seed"]), policy.ranking).to_dict()
     return Replay(again == decided, decided, again)
 

@@ -84,7 +84,7 @@ def _look(resource: Reservation, view: ReservationView, facts: Facts, now: float
         said = after_lost_races(facts.conflicts, list(facts.excluded.values())[-1])
         return replace(_waiting(resource, view, now, "NoFit", said), requeue_after=0.0, no_place_since=None)
     fleet = placing.without(view.fleet, (allocation.id for allocation in view.allocations))
-    policy = placing.policy_of(view.pool.spec, view.scheduling)
+    policy = placing.policy_of(view.pool.spec, view.scheduling, archived=view.pool.deleting)
     context = Context(fleet, policy, now, facts.seed, facts.excluded, _line(resource, view), view.scheduling)
     answer = PLACERS[view.scheduling.placer].place(resource, context)
     match answer:

@@ -11,7 +11,7 @@ from placement.fleet import FleetView
 from placement.node import Claim, NodeView, Spare, in_order
 from placement.policy import PoolPolicy, Shape, TierPolicy
 from placement.ranking import LEXICOGRAPHIC, WEIGHTED, Ranking, ranking_from
-from placement.request import Forbid, Request, capability_labels, spoken
+from placement.request import Forbid, Request, capability_labels, driver_label, spoken
 from placement.shortcut import place
 from placement.survey import plan
 
@@ -48,6 +48,7 @@ __all__ = [
     "board",
     "capability_labels",
     "claim_for",
+    "driver_label",
     "in_order",
     "place",
     "plan",

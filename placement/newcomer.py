@@ -8,10 +8,12 @@ from placement.amounts import Amounts, spell
 from placement.fleet import FleetView
 from placement.node import NodeView
 from placement.policy import TierPolicy
-from placement.request import ANY_VALUE, CAPABILITY_PREFIX, SYSTEM_PREFIX, Request
+from placement.request import ANY_VALUE, CAPABILITY_PREFIX, DRIVER_PREFIX, SYSTEM_PREFIX, Request
 from placement.scene import scene_of
 
 DEFAULT_POOL = "default"
+OWN_DRIVER = f"{DRIVER_PREFIX}process"
+"""What every agent brings, so nobody need ask for it."""
 
 
 def newcomer(request: Request, fleet: FleetView, tier: TierPolicy) -> NodeView:
@@ -46,7 +48,7 @@ def described(node: NodeView) -> str:
     parts = [f"{spell('vcpu', node.capacity.capacity_milli)} vcpu"]
     if node.capacity.memory_mib:
         parts.append(f"{node.capacity.memory_mib} memory")
-    parts += [_told(key, value) for key, (value, _) in node.labels.items()]
+    parts += [_told(key, value) for key, (value, _) in node.labels.items() if key != OWN_DRIVER]
     listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
     return f"a node with {listed}" + (f" in {node.zone}" if node.zone else "")
 
@@ -55,6 +57,8 @@ def join_command(node: NodeView) -> str | None:
     """The command that joins it; None where no option gives it what it needs."""
     words = ["rmctl node join", node.name, "--capacity", spell("vcpu", node.capacity.capacity_milli)]
     for key, (value, _) in node.labels.items():
+        if key == OWN_DRIVER:
+            continue
         if key.startswith(CAPABILITY_PREFIX) and not value:
             words += ["--capability", key.removeprefix(CAPABILITY_PREFIX)]
         elif key.startswith(SYSTEM_PREFIX) or not value:

@@ -13,6 +13,7 @@ from placement.errors import InvalidRequest
 
 ANY_VALUE = "*"
 CAPABILITY_PREFIX = "rmctl/cap."
+DRIVER_PREFIX = "rmctl/driver."
 SYSTEM_PREFIX = "rmctl/"
 PORT = re.compile(r"[1-9]\d{0,4}/(tcp|udp|sctp)")
 
@@ -111,6 +112,11 @@ class Request:
 def capability_labels(capabilities: tuple[str, ...]) -> dict[str, str]:
     """The label requirements that a list of capabilities stands for."""
     return {CAPABILITY_PREFIX + name: ANY_VALUE for name in capabilities}
+
+
+def driver_label(driver: str) -> str:
+    """The label of a node that has this driver: what its agent starts jobs with."""
+    return DRIVER_PREFIX + driver
 
 
 def spoken(owner: str) -> str:

@@ -16,7 +16,7 @@ from placement.machines import misfit
 from placement.newcomer import described, join_command, newcomer
 from placement.node import Claim, NodeView
 from placement.policy import PoolPolicy, TierPolicy
-from placement.request import ANY_VALUE, CAPABILITY_PREFIX, Request, spoken
+from placement.request import ANY_VALUE, CAPABILITY_PREFIX, DRIVER_PREFIX, Request, spoken
 from placement.scene import scene_of
 from placement.survey import plan
 
@@ -181,6 +181,8 @@ def relaxed(study: Study) -> Iterator[Trial]:
             yield study.trial(f"it did not ask for {port}", study.edit(), request=without)
     if "labels" in against:
         for key, value in request.labels.items():
+            if key.startswith(DRIVER_PREFIX):
+                continue
             labels = {name: want for name, want in request.labels.items() if name != key}
             asked = key.removeprefix(CAPABILITY_PREFIX) if value == ANY_VALUE else f"{key}={value}"
             yield study.trial(f"it did not ask for {asked}", study.edit(), request=replace(request, labels=labels))

@@ -75,8 +75,9 @@ class Stage:
 
     def node(self, name: str, *, vcpu: int = 4, zone: str = "", **views: Any) -> Stage:
         self.nodes[name] = NodeState(name, zone=zone, address=f"at-{name}")
+        labels = {"rmctl/driver.process": ("1", "system"), **views.pop("labels", {})}
         view = NodeView(name=name, pool="local", tier="local", zone=zone, cloud="local-servers",
-                        capacity=Amounts(vcpu * 1000, vcpu, 4096), **views)  # fmt: skip
+                        capacity=Amounts(vcpu * 1000, vcpu, 4096), labels=labels, **views)  # fmt: skip
         self.fleet.put_node(view)
         return self
 

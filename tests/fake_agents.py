@@ -146,5 +146,6 @@ class Fakes:
 
 
 def a_hello(name: str) -> wire.Hello:
-    inventory = wire.Inventory(capacity_milli=4000, cores=4, memory_mib=8192)
+    drivers = [wire.Driver(id="process")]
+    inventory = wire.Inventory(capacity_milli=4000, cores=4, memory_mib=8192, drivers=drivers)
     return wire.Hello(node=name, credential=credential_of(name), boot_id="boot", agent_version="0", inventory=inventory)

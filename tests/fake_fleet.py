@@ -94,7 +94,11 @@ class Node:
     def _hello(self) -> wire.Hello:
         milli = int(self._how.capacity * 1000)
         inventory = wire.Inventory(
-            capacity_milli=milli, cores=milli // 1000, memory_mib=65536, address=self._how.address
+            capacity_milli=milli,
+            cores=milli // 1000,
+            memory_mib=65536,
+            address=self._how.address,
+            drivers=[wire.Driver(id="process")],
         )
         return wire.Hello(
             node=self.name, credential=self._credential, join_token=self._token, pool=self._how.pool,

@@ -35,7 +35,8 @@ class Worker:
         self._up: asyncio.Queue[wire.Up] = asyncio.Queue()
 
     def hello(self) -> wire.Hello:
-        inventory = wire.Inventory(capacity_milli=self._milli, cores=self._milli // 1000, memory_mib=1 << 20)
+        room = {"capacity_milli": self._milli, "cores": self._milli // 1000, "memory_mib": 1 << 20}
+        inventory = wire.Inventory(**room, drivers=[wire.Driver(id="process")])
         return wire.Hello(
             node=self.name,
             credential=credential_of(self.name),

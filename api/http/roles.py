@@ -63,7 +63,7 @@ NEEDS: Mapping[str, Mapping[str, Need]] = {
     f"{ROOT}/{{plural}}/{{name}}": OF_ONE,
     f"{ROOT}/namespaces/{{project}}/{{plural}}/{{name}}": OF_ONE,
     f"{ROOT}/batch": {"POST": Need("operator", "apply")},
-    f"{ROOT}/plan": {"POST": reading("plan", "operator")},
+    f"{ROOT}/plan": {"POST": reading("plan")},
     f"{ROOT}/decisions/{{event}}": ONLY_GET,
     "/api/v1/nodes/{name}": {"GET": LOOK, "PATCH": Need("operator", "cordon")},
     **dict.fromkeys(

@@ -128,7 +128,7 @@ def _place(step: Step, pool: Pool, facts: Facts) -> Decision:
         return _pending(step.let_go()).end(_no_fit(f"waits for a place: {said}"), unfit=("NoFit", said), after=step.now)
     fleet = placing.without(step.view.fleet, (claim.id for claim in step.held))
     request = question(step.job, step.status, step.view, fleet, facts.excluded, now=step.now)
-    policy = placing.policy_of(pool.spec, step.view.scheduling)
+    policy = placing.policy_of(pool.spec, step.view.scheduling, archived=pool.deleting)
     made = plan(request, fleet, policy, seed=facts.seed)
     payload = summary(made, policy.ranking).to_dict()
     payload["replay"] = {"seed": facts.seed, "now": step.now, "excluded": dict(facts.excluded)}

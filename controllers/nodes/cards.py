@@ -40,9 +40,17 @@ def counted(
     return tuple(found), proving, look
 
 
-def gpus(devices: Sequence[Device], allocations: Sequence[Allocation]) -> tuple[Gpu, ...]:
+def next_begin(allocations: Sequence[Allocation], now: float) -> float | None:
+    """When the next booking of devices begins."""
+    begins = (one.starts_at for one in allocations if one.devices and one.starts_at is not None)
+    return min((at for at in begins if at > now), default=None)
+
+
+def gpus(devices: Sequence[Device], allocations: Sequence[Allocation], now: float) -> tuple[Gpu, ...]:
+    """Bookings that have not begun hold nothing yet."""
     claimed: dict[str, int] = {}
-    for booking in (booking for allocation in allocations for booking in allocation.devices):
+    begun = [one for one in allocations if one.starts_at is None or one.starts_at <= now]
+    for booking in (booking for allocation in begun for booking in allocation.devices):
         claimed[booking.device] = claimed.get(booking.device, 0) + booking.units
     cards = [device for device in devices if device.kind == GPU]
     return tuple(

@@ -8,7 +8,7 @@ from api.agent_facts import AgentFacts
 from api.agent_wire import Hello
 from controllers.providers.agent_commands import Command
 from controllers.providers.agents import Connections
-from resources.facts import Inventory
+from resources.facts import Driver, Inventory
 from store import effects
 from store.store import Store
 from tests.crash.outside import Outside
@@ -64,7 +64,9 @@ class Agent:
             Hello(
                 node=self.name,
                 boot_id="boot-1",
-                inventory=Inventory(4000, 4, 1024, address="10.0.0.1", zone=f"zone-{self.name}"),
+                inventory=Inventory(
+                    4000, 4, 1024, address="10.0.0.1", zone=f"zone-{self.name}", drivers=(Driver("process"),)
+                ),
                 instances=self._outside.instances(self.name),
                 credential=f"credential-of-{self.name}-that-is-long-enough-to-be-taken",
                 join_token=token,

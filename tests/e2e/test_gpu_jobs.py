@@ -106,6 +106,21 @@ def test_a_wrong_ask_is_refused_with_its_field(fleet: Fleet, tmp_path: Path) -> 
         assert (refused.code, said in refused.err) == (2, True), refused.err
 
 
+@pytest.mark.req("F177")
+def test_a_plan_names_the_place_that_applying_takes_and_changes_nothing(fleet: Fleet, tmp_path: Path) -> None:
+    path = tmp_path / "asked.yaml"
+    path.write_text(JOB.format(name="asked", asks=PAIR))
+    claimed = told(fleet, "node/box", ".status.capacity")
+    planned = fleet.rmctl("plan", "-f", str(path), "-o", "json")
+    assert planned.code in (0, 1), planned.err
+    (item,) = json.loads(planned.out)["items"]
+    assert [(one["answer"], one["node"]) for one in item["placements"]] == [("placed", "box")]
+    assert (fleet.rmctl("get", "bundle/asked").code, told(fleet, "node/box", ".status.capacity")) == (3, claimed)
+    assert fleet.rmctl("apply", "-f", str(path), "--wait").code == 0
+    assert told(fleet, "job/asked/primary/train", ".status.node") == "box"
+    assert fleet.rmctl("delete", "bundle/asked").code == 0
+
+
 @pytest.mark.req("P10")
 def test_a_decision_is_made_again_from_the_log_and_comes_out_equal(fleet: Fleet, tmp_path: Path) -> None:
     ran = apply(fleet, tmp_path, "again", HALF, "--wait")

@@ -80,6 +80,16 @@ def test_every_route_answers_a_role_as_the_table_says(served, role):
     assert wrong == []
 
 
+@pytest.mark.req("P138")
+def test_whoever_may_read_may_ask_where_a_reservation_would_go(served):
+    secret = give(served.store, "viewer")
+    document = a_document("reservation", "r", {"pool": "local", "devices": [{"class": "gpu", "count": 1}]})
+    planned = call(served, secret, "POST", f"{API}/plan", json={"documents": [document]})
+    assert (planned.status_code, planned.json()["kind"]) == (200, "Plan"), planned.text
+    created = call(served, secret, "POST", f"{API}/batch", json={"documents": [document]})
+    assert created.status_code == 403
+
+
 def test_a_route_that_nobody_listed_is_an_admins(served):
     assert [roles.allows(roles.Caller("x", role), roles.need("/new", "GET")) for role in (*CALLERS, "")] == [
         False,

@@ -11,7 +11,7 @@ from api.agent_facts import Welcomed
 from api.agent_wire import Hello
 from controllers.providers.agent_commands import Command, StartJob, StopJob
 from resources.effect import Answer, Applied, Deferred, Rejected
-from resources.facts import Instance, Inventory
+from resources.facts import Driver, Instance, Inventory
 from tests.simulation.environment import Simulated
 from tests.simulation.machine import Machine, Process
 from tests.simulation.network import Ack, Beat, Link, Result, Session
@@ -36,7 +36,8 @@ class SimAgent:
     def __init__(self, world: World, name: str, zone: str, latency: float) -> None:
         self.world = world
         self.name = name
-        self.inventory = Inventory(CAPACITY_MILLI, 4, 1024, address=f"10.0.0.{ord(name[-1])}", zone=zone)
+        address, drivers = f"10.0.0.{ord(name[-1])}", (Driver("process"),)
+        self.inventory = Inventory(CAPACITY_MILLI, 4, 1024, address=address, zone=zone, drivers=drivers)
         self.token = f"join-{name}"
         self.credential = f"credential-of-{name}-that-is-long-enough-to-be-taken"
         self.link = Link(world.scheduler, latency)
@@ -136,7 +137,7 @@ class SimAgent:
         inventory = self.inventory
         if self.lies and self.joined:
             kept = [*kept, *self.world.lie(self)]
-            inventory = Inventory(64_000, 64, 65_536, address="10.9.9.9", zone="zone-x")
+            inventory = Inventory(64_000, 64, 65_536, address="10.9.9.9", zone="zone-x", drivers=(Driver("process"),))
         return Hello(
             node=self.name,
             boot_id=f"boot-{self.machine.boot}",

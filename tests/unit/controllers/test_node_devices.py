@@ -8,6 +8,7 @@ import pytest
 
 from controllers.runtime.decision import Decision
 from resources.devices import Booking, Device
+from resources.reference import Ref
 from tests.controllers_node import NOW, NodeStage, a_claim, facts
 
 CARDS = tuple(Device(f"gpu-{at}", "gpu", {"gpuModel": "H100"}) for at in range(3))
@@ -63,3 +64,20 @@ def test_what_is_reserved_of_a_card_is_the_sum_of_what_was_placed_on_it() -> Non
         (1, "gpu-1", "H100", 0.55),
         (2, "gpu-2", "H100", 0),
     ]
+
+
+def test_a_reservation_is_no_job_of_its_node() -> None:
+    booked = replace(a_claim(), id="r", owner=Ref("reservation", "night", "default"))
+    on = NodeStage(claims=[a_claim(), booked])
+    on.run()
+    assert on.node.status.jobs == ("ch/primary/web",)
+
+
+def test_a_booking_holds_its_card_from_its_begin_on_and_the_node_looks_again_then() -> None:
+    later = replace(a_claim(), id="r", devices=(Booking("gpu-1", 1000),), starts_at=NOW + 7)
+    on = NodeStage(claims=[later])
+    decision = reporting(on, at=0)
+    assert [gpu.reserved for gpu in on.node.status.gpus] == [0, 0, 0]
+    assert decision.requeue_after == 7
+    assert reporting(on, at=7).requeue_after != 0
+    assert [gpu.reserved for gpu in on.node.status.gpus] == [0, 1, 0]

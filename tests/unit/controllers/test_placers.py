@@ -107,6 +107,18 @@ def test_a_gang_is_placed_inline_by_either() -> None:
     assert len(answer.allocations) == 2
 
 
+@pytest.mark.parametrize(
+    "placer",
+    [
+        pytest.param("pool-lease", marks=pytest.mark.req("P44")),
+        pytest.param("inline", marks=pytest.mark.req("P45")),
+    ],
+)
+def test_in_an_archived_pool_a_reservation_waits_and_says_so(placer: str) -> None:
+    archived = replace(context(a_node("a"), line=[one("me")]), policy=replace(POLICY, archived=True))
+    assert PLACERS[placer].place(one("me"), archived) == Pending("the pool is archived")
+
+
 @pytest.mark.req("P9", "P10")
 def test_the_same_context_gives_the_same_answer() -> None:
     line = [one(name) for name in ("first", "second")]

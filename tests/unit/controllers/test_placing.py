@@ -18,6 +18,9 @@ from resources.reference import Ref
 from tests.builders import a_bundle, a_job_entry, a_pool
 from tests.controllers_stage import Stage, a_job
 
+COMMAND = {"rmctl/driver.process": "*"}
+ITS_OWN = {"rmctl/driver.process": ("1", "system")}
+
 
 def asked(mates: list[Mate] | None = None, fleet: FleetView | None = None, **spec: Any) -> Request:
     job = a_job(**spec)
@@ -51,7 +54,7 @@ def test_requirements_become_amounts_labels_and_ports() -> None:
     }
     request = asked(requirements=needs)
     assert request.amounts == request.room == Amounts(1500, 2, 64)
-    assert (request.labels, request.ports) == ({"rmctl/cap.nvenc": "*"}, ("8101/tcp",))
+    assert (request.labels, request.ports) == ({"rmctl/cap.nvenc": "*", **COMMAND}, ("8101/tcp",))
     assert (request.owner, request.pool, request.role) == ("default/ch.primary.web", "local", "primary")
 
 
@@ -65,7 +68,7 @@ def test_the_first_of_a_group_asks_for_all_of_it() -> None:
     ]
     request = asked(mates, coLocateWith=["log"])
     assert (request.amounts, request.room) == (Amounts(1000), Amounts(3000))
-    assert (request.group_ports, request.labels) == (("1/tcp",), {"rmctl/cap.gpu": "*"})
+    assert (request.group_ports, request.labels) == (("1/tcp",), {"rmctl/cap.gpu": "*", **COMMAND})
     assert (request.together, request.exclusive) == ({"default/ch.primary.log"}, True)
 
 
@@ -162,7 +165,10 @@ def test_a_pool_becomes_a_policy_tier_by_tier() -> None:
         ("spot", "aws", "spread", True, 3),
     ]
     shape = policy.tiers[1].shapes[0]
-    assert (shape.capacity, dict(shape.labels)) == (Amounts(2500, 2, 0), {"rmctl/cap.x": ""})
+    assert (shape.capacity, dict(shape.labels)) == (
+        Amounts(2500, 2, 0),
+        {"rmctl/cap.x": "", "rmctl/driver.process": ""},
+    )
     assert policy.ranking.top_n == 1
 
 
@@ -180,7 +186,7 @@ def test_a_pools_ranking_is_the_policys(ranking: Any, names: tuple[str, ...]) ->
 @pytest.mark.req("F104")
 def test_a_full_backup_pool_is_not_left() -> None:
     on = Stage(a_job(role="backup", index=1, pool="far")).node("node-a")
-    on.fleet.put_node(NodeView(name="node-f", pool="far", tier="local", capacity=Amounts(500, 1)))
+    on.fleet.put_node(NodeView(name="node-f", pool="far", tier="local", capacity=Amounts(500, 1), labels=ITS_OWN))
     on.run()
     assert on.said("Unschedulable") == ("True", "NoFit", "no node fits (1 nodes): 1 × fits: 0.5 of 1 vcpu free")
 
@@ -232,3 +238,24 @@ def test_one_member_that_wants_the_node_for_itself_holds_it_for_its_group() -> N
     for name, other in (("web", "log"), ("log", "web")):
         assert request_for(refs[name].ref, refs[name].spec, [refs[other]], FleetView()).exclusive
     assert [one.spec.single_use for one in made] == [True, False]
+
+
+@pytest.mark.req("P56")
+def test_every_job_asks_for_the_driver_that_starts_it() -> None:
+    assert asked().labels == COMMAND
+    container = {"rmctl/driver.container": "*"}
+    assert asked(command=None, image="registry/encoder:1").labels == container
+    both = [mate("ch.primary.b", image="registry/encoder:1")]
+    assert asked(both, coLocateWith=["b"]).labels == COMMAND | container
+
+
+@pytest.mark.req("P57")
+def test_a_node_without_the_driver_is_passed_over_and_the_sentence_names_the_label() -> None:
+    on = Stage(a_job(image="registry/encoder:1")).node("node-a")
+    on.run()
+    said = "no node fits (1 nodes): 1 × labels: rmctl/driver.container"
+    assert on.said("Unschedulable") == ("True", "NoFit", said)
+    on.node("node-b", labels={"rmctl/driver.container": ("27", "system")})
+    on.now += 60
+    on.run()
+    assert on.job.status.node == "node-b"

@@ -44,12 +44,13 @@ class Stage:
     allocations: dict[str, Allocation] = field(default_factory=dict)
     preemptible: dict[str, str] = field(default_factory=dict)
     pool: bool = True
+    archived: bool = False
     now: float = NOW
 
     def run(self) -> Decision:
-        spec = PoolSpec.model_validate(a_pool())
+        pool = Pool(Ref("pool", "local"), "p", 1, 1, PoolSpec.model_validate(a_pool()), PoolStatus())
         view = ReservationView(
-            Pool(Ref("pool", "local"), "p", 1, 1, spec, PoolStatus()) if self.pool else None,
+            replace(pool, deletion_timestamp=NOW if self.archived else None) if self.pool else None,
             tuple(self.allocations[name] for name in sorted(self.allocations)),
             self.fleet,
             preemptible=self.preemptible,
@@ -135,6 +136,18 @@ def test_one_that_never_had_a_place_expires_too() -> None:
     on.now = NOW + 20
     on.run()
     assert on.said() == ("False", "Expired", "its time was over before it had a place")
+
+
+def test_once_its_pool_is_archived_it_waits_and_what_was_booked_stays() -> None:
+    on = stage()
+    on.archived = True
+    on.run()
+    assert on.said("Unschedulable") == ("True", "NoFit", "the pool is archived")
+    booked = stage()
+    booked.run()
+    booked.archived = True
+    booked.run()
+    assert (booked.status.phase, len(booked.allocations)) == ("active", 1)
 
 
 def test_without_its_pool_it_waits() -> None:

@@ -184,3 +184,23 @@ def test_the_floor_is_exact_for_every_pair() -> None:
 def test_the_guard_decides_where_the_planners_room_is_stale(store: Store) -> None:
     store.write(lambda tx: ledger.set_room(tx, "n", "local", {"vcpu": (10_000, 500)}))
     assert taken(store, an_allocation(milli=501)) == "vcpu on n ran out"
+
+
+@pytest.mark.req("P25")
+def test_a_reason_stands_from_the_very_write_that_says_its_cause(store: Store) -> None:
+    def cordoned(tx, on: bool) -> None:
+        node = resources.get(tx, Ref("node", "n"))
+        resources.replace(tx, node, document={**node.document, "cordoned": on})
+
+    def dies(tx) -> None:
+        cordoned(tx, True)
+        assert ledger.blocks(tx, "n") == ("cordoned",)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        store.write(dies)
+    for on in (False, True, False):
+        store.write(lambda tx, on=on: cordoned(tx, on))
+        with store.read() as tx:
+            node = resources.get(tx, Ref("node", "n"))
+            assert (node.spec.cordoned, ledger.blocks(tx, "n")) == (on, ("cordoned",) * on)
