@@ -13,7 +13,7 @@ from cli.records import show_records
 from cli.running import SETTINGS
 from cli.session import Session
 from cli.terminal import out, safe, say
-from resources.names import shown
+from cli.views.wire import named_as
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=SETTINGS)
 
@@ -49,7 +49,7 @@ def resolve(
         return 0
     out(safe(f"effect {answer.get('id')} is {answer.get('state')}"))
     owner = answer.get("owner") or {}
-    say(f"Next: rmctl describe {safe(shown(str(owner.get('kind')), str(owner.get('name'))))}")
+    say(f"Next: rmctl describe {safe(named_as(owner))}")
     return 0
 
 
