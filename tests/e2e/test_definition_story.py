@@ -104,6 +104,21 @@ def test_a_resource_of_a_kind_in_one_file_lives_and_goes(fleet: Fleet) -> None:
     assert "notes" in fleet.rmctl("api-resources").out
 
 
+def test_the_fields_of_a_kind_are_those_of_its_file_in_this_project(fleet: Fleet) -> None:
+    put(fleet, "site")
+    put(fleet, "shop", NOTE.replace("text: str", "words: str"))
+    serve(fleet)
+    told = fleet.rmctl("explain", "notes.spec")
+    assert [line.split() for line in told.out.splitlines()[-2:]] == [
+        ["path", "text", "required"],
+        ["text", "text", "hello", "unless", "given"],
+    ]
+    assert "words" in fleet.rmctl("explain", "note.spec", "-p", "shop").out
+    assert "length" in fleet.rmctl("explain", "note.status").out
+    refused = fleet.rmctl("explain", "note.spec.pat")
+    assert (refused.code, "did you mean path?" in refused.err) == (2, True)
+
+
 @pytest.mark.req("T48")
 def test_a_spec_that_the_files_model_does_not_take_is_refused_where_it_stands(fleet: Fleet) -> None:
     put(fleet, "site")
