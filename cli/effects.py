@@ -54,9 +54,7 @@ def resolve(
 
 
 def _identity(session: Session, text: str) -> str:
-    """UID:KEY as it stands; a bare key is looked up among the open effects."""
-    if ":" in text:
-        return text
+    """A key is looked up among the open effects; what is none and has a colon is UID:KEY as it stands."""
     found = [
         str(one["id"])
         for one in session.client.get(paths.EFFECTS).get("items", [])
@@ -64,6 +62,8 @@ def _identity(session: Session, text: str) -> str:
     ]
     if len(found) == 1:
         return found[0]
+    if not found and ":" in text:
+        return text
     if not found:
         raise UsageProblem(f'no open effect has the key "{safe(text)}"', hint="rmctl get effects -o json")
     raise UsageProblem(f'{len(found)} open effects have the key "{safe(text)}"; which: {", ".join(found)}')
