@@ -15,6 +15,7 @@ from resources.conditions import Condition
 from resources.event import CHRONICLE
 from resources.facts import Instance
 from resources.instants import rfc3339
+from resources.names import shown
 from resources.resource import Resource
 from store import effects, events, ledger, nodes, resources
 from store.tx import Tx
@@ -53,7 +54,7 @@ def why(tx: Tx, resource: Stored, explanation: Explanation | None) -> Reasons:
 
 def sentence(resource: Stored, ready: Condition | None, explanation: Explanation | None) -> str:
     """What is the matter, in one line that begins with the resource's name."""
-    name = str(resource.ref)
+    name = shown(resource.ref.kind, resource.key)
     if resource.deletion_timestamp is not None:
         told = ready.message if ready is not None and ready.reason == "Deleting" else ""
         since = rfc3339(float(int(resource.deletion_timestamp)))
@@ -165,9 +166,9 @@ def _conditions(resource: Stored) -> Section:
 def _child(resource: Stored) -> tuple[str, ...]:
     ready = conditions.find(resource.status.conditions, "Ready")
     if ready is None:
-        return (str(resource.ref), "Unknown", "-", "")
+        return (shown(resource.ref.kind, resource.key), "Unknown", "-", "")
     fresh = ready.observed_generation >= resource.generation
-    return (str(resource.ref), ready.status if fresh else "Unknown", ready.reason, ready.message)
+    return (shown(resource.ref.kind, resource.key), ready.status if fresh else "Unknown", ready.reason, ready.message)
 
 
 def _open_effects(tx: Tx, resource: Stored) -> list[Section]:

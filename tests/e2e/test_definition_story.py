@@ -210,8 +210,9 @@ def test_a_key_that_is_no_name_has_one_on_the_wire_and_people_need_not_know_it(f
     again = fleet.rmctl("apply", "-f", "-", stdin=json.dumps(shown))
     assert again.out == "note/acme/site#12 unchanged\n"
     assert fleet.rmctl("describe", "note/acme/site#12").out.startswith("note/acme/site#12: ")
-    for verb in ("effects", "events"):
-        assert "note/acme/site#12" in fleet.rmctl(verb).out
+    for words in (("effects",), ("events",), ("why", "note/acme/site#12")):
+        told = fleet.rmctl(*words).out
+        assert ("note/acme/site#12" in told, shown["metadata"]["name"] in told) == (True, False)
     (effect,) = json.loads(fleet.rmctl("get", "effects", "-o", "json").out)["items"]
     assert effect["owner"]["resourceKey"] == "acme/site#12"
     assert fleet.rmctl("delete", "note/acme/site#12", "--timeout", "300s").code == 0
