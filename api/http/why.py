@@ -142,7 +142,7 @@ def _pool(tx: Tx, pool: Stored) -> tuple[list[Section], tuple[str, ...]]:
 
 
 def _nothing(_tx: Tx, resource: Stored) -> tuple[list[Section], tuple[str, ...]]:
-    return [_conditions(resource)], (f"rmctl describe {resource.ref}",)
+    return [_conditions(resource)], (f"rmctl describe {shown(resource.ref.kind, resource.key)}",)
 
 
 BY_KIND: Mapping[str, Callable[[Tx, Stored], tuple[list[Section], tuple[str, ...]]]] = {

@@ -212,10 +212,11 @@ def test_a_key_that_is_no_name_has_one_on_the_wire_and_people_need_not_know_it(f
     assert fleet.rmctl("describe", "note/acme/site#12").out.startswith("note/acme/site#12: ")
     for words in (("effects",), ("events",), ("why", "note/acme/site#12")):
         told = fleet.rmctl(*words).out
-        assert ("note/acme/site#12" in told, shown["metadata"]["name"] in told) == (True, False)
+        assert ("note/acme/site#12" in told, shown["metadata"]["name"] in told) == (True, False), told
     (effect,) = json.loads(fleet.rmctl("get", "effects", "-o", "json").out)["items"]
     assert effect["owner"]["resourceKey"] == "acme/site#12"
-    assert fleet.rmctl("delete", "note/acme/site#12", "--timeout", "300s").code == 0
+    gone = fleet.rmctl("delete", "note/acme/site#12", "--timeout", "300s")
+    assert (gone.code, gone.out) == (0, "note/acme/site#12 deleted\n")
 
 
 def test_a_key_with_control_characters_is_refused(fleet: Fleet) -> None:
