@@ -53,7 +53,7 @@ class Processes:
         """Before the server, whose definitions are told where it is."""
         self._forge, line = self._started(["dev", "forge", "--listen", "127.0.0.1:0"], "forge", {})
         self._for_the_server = {"GITHUB_API_URL": line.split()[3]}
-        (self.folder / SETTINGS).write_text('[definitions]\npassEnvironment = ["GITHUB_API_URL"]\n')
+        (self.folder / SETTINGS).write_text('[definitions]\nloadSeconds = 60\npassEnvironment = ["GITHUB_API_URL"]\n')
 
     def start_server(self) -> None:
         self._server = self._server_process()
