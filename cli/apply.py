@@ -109,12 +109,19 @@ def _brief(value: Any) -> str:
 
 def _targets(session: Session, items: Sequence[dict[str, Any]]) -> list[Target]:
     return [
-        Target(session.kind(str(item["kind"])), str(item["name"]), str(item.get("project") or "")) for item in items
+        Target(
+            session.kind(str(item["kind"])),
+            str(item["name"]),
+            str(item.get("project") or ""),
+            str(item.get("key") or ""),
+        )
+        for item in items
     ]
 
 
 def _next(items: Sequence[dict[str, Any]]) -> str:
     changed = [item for item in items if item.get("outcome") != "unchanged"] or list(items)
     if len(changed) == 1:
-        return f"Next: rmctl get {shown(str(changed[0].get('kind')), str(changed[0].get('name')))} -w"
+        (item,) = changed
+        return f"Next: rmctl get {shown(str(item.get('kind')), str(item.get('key') or item.get('name')))} -w"
     return "Next: rmctl get resources"

@@ -222,6 +222,7 @@ class Server:
             replay=lambda tx, event: replay(tx, event, self._manager.fleet),
             secrets=self._secrets,
             lend=self._definitions.lend,
+            schema=self._definitions.definitions.schema,
             execute=lambda node, order, seconds: self._connections.send(node, order, seconds=seconds),
             resumed=self._agents.ask_anew,
             strays=self._agents.strays,

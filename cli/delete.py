@@ -14,7 +14,7 @@ from cli.manifests import load
 from cli.output import emit_json, emit_yaml
 from cli.removing import remove_by_force
 from cli.session import Session
-from cli.targets import Target, named, wire_name
+from cli.targets import Target, called, named
 from cli.terminal import out
 from cli.waiting import DEFAULT_TIMEOUT, await_goal
 
@@ -70,7 +70,7 @@ def _targets(session: Session, what: list[str], files: list[str], recursive: boo
     found = []
     for manifest in load(files, recursive=recursive):
         kind = session.kind(manifest.kind)
-        found.append(Target(kind, wire_name(kind, manifest.name), manifest.project))
+        found.append(called(kind, manifest.name, manifest.project))
     return found[::-1]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from cli.session import Session
 from cli.targets import Target
 from cli.terminal import out, say
 from resources.instants import instant
+from resources.names import wire_of
 
 EXPECT = "rmctl/expect"
 POLL_SECONDS = 0.1
@@ -69,13 +71,20 @@ def run(*, once: bool = False, data: Path | None = None) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
+        forge = find_spec("gidgethub") is not None
+        if forge:
+            processes.start_forge()
         processes.start_server()
         late = _play(session, processes)
+        if forge:
+            manifests = load([str(EXAMPLES / "pull-request")])
+            send(session, manifests, dry_run=False)
+            late += _reach(session, manifests)
         if once:
             _settle(session)
             _get_resources(session)
             return 1 if late else 0
-        _say_what_to_try(session, listen)
+        _say_what_to_try(session, listen, forge=forge)
         _follow(session)
     except KeyboardInterrupt:
         say("stopping everything that this started")
@@ -111,8 +120,10 @@ def _reach(session: Session, manifests: Sequence[Manifest]) -> list[str]:
         item = _wait(session, manifest, expectation(wanted))
         if manifest.kind == "bundle":
             out(_line(session, item))
-        if manifest.kind == "reservation":
+        elif manifest.kind == "reservation":
             out(f"{manifest.name:<11}booked  {_condition(item, 'Ready').get('message', '')}")
+        elif manifest.kind == "pull-request":
+            out(f"{manifest.name}  {_condition(item, 'Ready').get('message', '')}")
         if not expectation(wanted).met(item):
             late.append(manifest.name)
             say(f"{manifest.kind}/{manifest.name} is not {expectation(wanted)}")
@@ -121,7 +132,7 @@ def _reach(session: Session, manifests: Sequence[Manifest]) -> list[str]:
 
 def _wait(session: Session, manifest: Manifest, wanted: Expectation) -> dict[str, Any]:
     end = time.monotonic() + LIMIT_SECONDS
-    path = paths.item(Target(session.kind(manifest.kind), manifest.name), session.project)
+    path = paths.item(Target(session.kind(manifest.kind), wire_of(manifest.name)), session.project)
     while True:
         item = _fetch(session, path)
         if item is not None and (wanted.met(item) or time.monotonic() > end):
@@ -191,7 +202,7 @@ def _get_resources(session: Session) -> None:
     call("get", ["resources"], session)
 
 
-def _say_what_to_try(session: Session, listen: str) -> None:
+def _say_what_to_try(session: Session, listen: str, *, forge: bool) -> None:
     out("")
     token = session.client.send("POST", paths.PAGES, {"ttlSeconds": PAGE_SECONDS})["token"]
     out(f"page    http://{listen}/ui?token={token}   (once; again with rmctl open)")
@@ -199,6 +210,8 @@ def _say_what_to_try(session: Session, listen: str) -> None:
     out("        rmctl why job/ultra-hd/primary/encode")
     out("        kill -9 $(rmctl get job/hello/primary/web -o jsonpath={.status.pid})")
     out("        kill -9 $(rmctl server status -o jsonpath={.pid})")
+    if forge:
+        out("        rmctl describe pr acme/site#12")
     out("Following events. Ctrl-C stops everything this started.")
 
 

@@ -69,7 +69,7 @@ def clear(folder: Path) -> None:
     if not folder.exists():
         folder.mkdir(mode=0o700, parents=True)
         return
-    parts = {"lock", "state.db", "agents", "rmctl.sock", "agents.sock", "http-token", "tls", "server.log"}
+    parts = {"lock", "state.db", "agents", "rmctl.sock", "agents.sock", "http-token", "tls", "server.toml", "runners"}
     if any(folder.iterdir()) and not (folder / "lock").exists():
         raise CliError(f"{folder} is no demo's folder: choose another one with --data")
     for plan in NODES:

@@ -13,7 +13,7 @@ from typing import IO, NamedTuple
 
 from cli.errors import CliError
 
-READY_SECONDS = 60.0
+SETTINGS = "server.toml"
 STOP_SECONDS = 15.0
 
 
@@ -45,10 +45,18 @@ class Processes:
         self._listen = listen
         self._told = told
         self._server: subprocess.Popen[str] | None = None
+        self._for_the_server: dict[str, str] = {}
+        self._forge: subprocess.Popen[str] | None = None
         self._agents: list[subprocess.Popen[str]] = []
         self._logs: list[IO[bytes]] = []
         self._stopping = False
         self._keeper = threading.Thread(target=self._keep, daemon=True)
+
+    def start_forge(self) -> None:
+        """Before the server, whose definitions are told where it is."""
+        self._forge, line = self._started(["dev", "forge", "--listen", "127.0.0.1:0"], "forge", {})
+        self._for_the_server = {"GITHUB_API_URL": line.split()[3]}
+        (self.folder / SETTINGS).write_text('[definitions]\nloadSeconds = 60\npassEnvironment = ["GITHUB_API_URL"]\n')
 
     def start_server(self) -> None:
         self._server = self._server_process()
@@ -75,11 +83,16 @@ class Processes:
             end_all(self.folder / "agents" / plan.name)
         if self._server is not None:
             _end(self._server)
+        if self._forge is not None:
+            _end(self._forge)
         for log in self._logs:
             log.close()
 
     def _server_process(self) -> subprocess.Popen[str]:
-        return self._start(["server", "--data", str(self.folder), "--http", self._listen], "server", {})
+        words = ["server", "--data", str(self.folder), "--http", self._listen]
+        if self._forge is not None:
+            words += ["--config", str(self.folder / SETTINGS)]
+        return self._start(words, "server", self._for_the_server)
 
     def _keep(self) -> None:
         """A server that ends though nobody asked is started again; its jobs have not noticed."""
@@ -90,7 +103,10 @@ class Processes:
                 self._server = self._server_process()
 
     def _start(self, words: list[str], name: str, more: Mapping[str, str]) -> subprocess.Popen[str]:
-        """Returns once the process has said that it is ready."""
+        return self._started(words, name, more)[0]
+
+    def _started(self, words: list[str], name: str, more: Mapping[str, str]) -> tuple[subprocess.Popen[str], str]:
+        """The process and its first line, once it has said that it is ready."""
         log = (self.folder / f"{name}.log").open("ab")
         self._logs.append(log)
         process = subprocess.Popen(
@@ -109,7 +125,7 @@ class Processes:
             raise CliError(f"{name} did not start: {_last_line(self.folder / f'{name}.log')}")
         self._told(line)
         threading.Thread(target=_drain, args=(process.stdout,), daemon=True).start()
-        return process
+        return process, line
 
 
 def _end(process: subprocess.Popen[str]) -> None:

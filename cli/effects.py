@@ -13,7 +13,7 @@ from cli.records import show_records
 from cli.running import SETTINGS
 from cli.session import Session
 from cli.terminal import out, safe, say
-from resources.names import shown
+from cli.views.wire import named_as
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=SETTINGS)
 
@@ -49,14 +49,12 @@ def resolve(
         return 0
     out(safe(f"effect {answer.get('id')} is {answer.get('state')}"))
     owner = answer.get("owner") or {}
-    say(f"Next: rmctl describe {safe(shown(str(owner.get('kind')), str(owner.get('name'))))}")
+    say(f"Next: rmctl describe {safe(named_as(owner))}")
     return 0
 
 
 def _identity(session: Session, text: str) -> str:
-    """UID:KEY as it stands; a bare key is looked up among the open effects."""
-    if ":" in text:
-        return text
+    """A key is looked up among the open effects; what is none and has a colon is UID:KEY as it stands."""
     found = [
         str(one["id"])
         for one in session.client.get(paths.EFFECTS).get("items", [])
@@ -64,6 +62,8 @@ def _identity(session: Session, text: str) -> str:
     ]
     if len(found) == 1:
         return found[0]
+    if not found and ":" in text:
+        return text
     if not found:
         raise UsageProblem(f'no open effect has the key "{safe(text)}"', hint="rmctl get effects -o json")
     raise UsageProblem(f'{len(found)} open effects have the key "{safe(text)}"; which: {", ".join(found)}')

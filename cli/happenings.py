@@ -13,9 +13,8 @@ from cli.errors import Unreachable
 from cli.session import Session
 from cli.tables import lines
 from cli.targets import Target
-from cli.views.wire import World, whole
+from cli.views.wire import World, named_as, whole
 from cli.watching import RETRY_SECONDS, Outage
-from resources.names import shown
 
 Event = dict[str, Any]
 
@@ -61,7 +60,7 @@ def event_lines(events: Sequence[Event], around: World, *, whose: bool = False, 
 
 def _cells(event: Event, around: World, *, whose: bool) -> tuple[str, ...]:
     since = around.since(event.get("lastAt"))
-    about = (shown(str(event.get("kind", "")), str(event.get("name", ""))),) if whose else ()
+    about = (named_as(event),) if whose else ()
     left = (age(since) if since is not None else "-", str(event.get("severity", "Normal")))
     return (*left, f"{event.get('type', '')}{_repeated(event, around)}", *about, str(event.get("message", "")))
 

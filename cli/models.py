@@ -1,4 +1,4 @@
-"""What the kinds are made of: the OpenAPI document, from this rmctl's own models, else from the server."""
+"""What the kinds are made of: the OpenAPI document, from this rmctl's own models, else from a definition's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cli.kinds import KINDS, KindName, known
 from cli.session import Session
 
 Schema = dict[str, Any]
-PATH = "/openapi/v3/apis/rmctl/v1"
+PATH = "/apis/rmctl/v1/definitions/{kind}/schema"
 COMPONENT = "#/components/schemas/"
 PREFIX = "rmctl.v1."
 
@@ -46,7 +46,8 @@ def models(session: Session, word: str) -> tuple[KindName, Models]:
     if kind is not None:
         return kind, built_in()
     kind = session.kind(word)
-    return kind, Models(session.client.get(PATH)["components"]["schemas"])
+    found = session.client.get(PATH.format(kind=kind.name), {"project": session.project})
+    return kind, Models(found["components"]["schemas"])
 
 
 def built_in() -> Models:

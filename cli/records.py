@@ -14,8 +14,7 @@ from cli.session import Session
 from cli.tables import lines
 from cli.targets import named
 from cli.terminal import out_lines, say
-from cli.views.wire import World, metadata
-from resources.names import shown
+from cli.views.wire import World, metadata, named_as
 
 
 def show_records(session: Session, what: Sequence[str], form: str) -> int:
@@ -116,5 +115,5 @@ def _queue(found: Sequence[dict[str, Any]], around: World) -> list[tuple[str, ..
 
 def _owner(entry: object) -> str:
     if isinstance(entry, dict):
-        return shown(str(entry.get("kind", "")), str(entry.get("name", "")))
+        return named_as(entry)
     return str(entry)

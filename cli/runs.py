@@ -14,6 +14,7 @@ from cli.records import show_records
 from cli.running import SETTINGS
 from cli.session import Session
 from cli.terminal import out, safe, say
+from cli.views.wire import named_as
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=SETTINGS)
 Run = Annotated[str, typer.Argument(metavar="RUN", help="its id, or the start of it")]
@@ -71,7 +72,7 @@ def _control(session: Session, do: str, run: str, reason: str, more: dict[str, A
         return 0
     out(safe(f"run {answer.get('id')} is {answer.get('state')}"))
     owner = answer.get("owner") or {}
-    say(f"Next: rmctl describe {owner.get('kind')}/{owner.get('name')}")
+    say(f"Next: rmctl describe {safe(named_as(owner))}")
     return 0
 
 

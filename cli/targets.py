@@ -17,14 +17,24 @@ Finder = Callable[[str], KindName]
 
 
 class Target(NamedTuple):
-    """`name` is the wire name; empty means every one of the kind. `project` is empty for the session's own."""
+    """`name` is the wire name; empty means every one of the kind. `project` is empty for the session's own.
+
+    `key` is what people call one that has another name on the wire.
+    """
 
     kind: KindName
     name: str = ""
     project: str = ""
+    key: str = ""
 
     def __str__(self) -> str:
-        return shown(self.kind.name, self.name) if self.name else self.kind.plural
+        return shown(self.kind.name, self.key or self.name) if self.name else self.kind.plural
+
+
+def called(kind: KindName, name: str, project: str = "") -> Target:
+    """One that people call so. Raises UsageProblem for a name that no resource can have."""
+    wire = wire_name(kind, name)
+    return Target(kind, wire, project, name if kind.name != JOB.name and wire != name else "")
 
 
 def targets(words: Sequence[str], find: Finder) -> list[Target]:
@@ -39,15 +49,15 @@ def targets(words: Sequence[str], find: Finder) -> list[Target]:
         return [Target(kind) for kind in kinds]
     if any("/" in name and name.partition("/")[0] == words[0] for name in names):
         raise UsageProblem(f"{words[0]} {names[0]}: write KIND NAME or KIND/NAME, not both")
-    return [Target(kind, wire_name(kind, name)) for kind in kinds for name in names]
+    return [called(kind, name) for kind in kinds for name in names]
 
 
 def named(words: Sequence[str], find: Finder) -> list[Target]:
     """As `targets`, and every one has a name."""
     found = targets(words, find)
-    for target in found:
-        if not target.name:
-            raise UsageProblem(messages.NAME_NEEDED.format(kind=target.kind.name))
+    for asked in found:
+        if not asked.name:
+            raise UsageProblem(messages.NAME_NEEDED.format(kind=asked.kind.name))
     return found
 
 
@@ -73,7 +83,7 @@ def _pair(word: str, find: Finder) -> Target:
         if key is None or unknown.near:
             raise
         return Target(JOB, key.wire)
-    return Target(kind, wire_name(kind, name))
+    return called(kind, name)
 
 
 def _first_copy(name: str) -> JobKey | None:

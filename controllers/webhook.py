@@ -7,7 +7,7 @@ from typing import ClassVar
 from controllers.runtime.controller import Reader
 from controllers.runtime.decision import Decision, Facts
 from resources.conditions import condition
-from resources.webhook import Webhook, WebhookStatus
+from resources.webhook import Webhook
 
 
 class WebhookController:
@@ -19,4 +19,5 @@ class WebhookController:
 
     def decide(self, resource: Webhook, view: None, facts: Facts) -> Decision:  # noqa: ARG002  nothing here depends on time
         words = f"receives at /webhooks/{resource.project}/{resource.name}"
-        return Decision(WebhookStatus(conditions=(condition("Ready", True, "Receiving", words),)))
+        told = (condition("Ready", True, "Receiving", words),)
+        return Decision(resource.status.model_copy(update={"conditions": told}))

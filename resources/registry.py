@@ -29,6 +29,8 @@ BUILT_IN = frozenset(kind.name for kind in KINDS)
 BY_NAME = {kind.name: kind for kind in KINDS}
 BY_PLURAL = {kind.plural: kind for kind in KINDS}
 DEFINED_ORDER = 90
+SHORT = {"pull-request": ("pr",)}
+"""Of kinds that come with rmctl as files."""
 SEEKERS: list[Callable[[], None]] = []
 """What looks for definitions, in a server."""
 
@@ -77,7 +79,8 @@ def define(name: str, propose: Propose | None = None) -> Kind:
     if known is not None and (propose is None or known.propose is propose or name in BUILT_IN):
         return known
     plural = plural_of(name)
-    made = Kind(name, plural, Defined, DefinedSpec, DefinedStatus, order=DEFINED_ORDER, propose=propose)
+    short = SHORT.get(name, ())
+    made = Kind(name, plural, Defined, DefinedSpec, DefinedStatus, short, order=DEFINED_ORDER, propose=propose)
     BY_NAME[name] = BY_PLURAL[plural] = made
     return made
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from resources.frozen import Frozen, Int, Text
+from resources.frozen import Frozen, Instant, Int, Text
 from resources.job_entry import SecretKey
 from resources.resource import Resource, Spec, Status
 from resources.wakes import Wakes
@@ -31,7 +31,11 @@ class WebhookSpec(Spec):
 
 
 class WebhookStatus(Status):
-    pass
+    """Deliveries so far, some seconds behind. Refused are those with a wrong signature or instant."""
+
+    received: Int = 0
+    refused: Int = 0
+    last_at: Instant | None = None
 
 
 class Webhook(Resource[WebhookSpec, WebhookStatus]):

@@ -1,34 +1,50 @@
-"""`POST /apis/rmctl/v1/definitions/workbench`: somebody of this machine runs the passes of a kind themselves."""
+"""`/apis/rmctl/v1/definitions`: the fields of a kind that a file defines, or its passes lent to somebody else."""
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from api.http import exchange
+from api.http import exchange, openapi
 from api.http.door import of_a_socket
 from api.http.endpoints import ROOT
-from api.http.envelope import printable
+from api.http.envelope import DEFAULT_PROJECT, printable
 from api.http.problems import Problem, bad_request
 from api.http.services import Services
 from api.http.threads import Threads
 from resources.names import KIND
+from resources.reference import Ref
+from resources.registry import BUILT_IN
 from store import queue, resources
 from store.tx import Tx
 
 
 class Lending:
-    """For who is on the server's own socket: the passes then run as that user."""
+    """A workbench is for who is on the server's own socket: the passes then run as that user."""
 
     def __init__(self, services: Services, threads: Threads) -> None:
         self._services = services
         self._threads = threads
 
     def routes(self) -> list[Route]:
-        return [Route(f"{ROOT}/definitions/workbench", self.post, methods=["POST"])]
+        return [
+            Route(f"{ROOT}/definitions/workbench", self.post, methods=["POST"]),
+            Route(f"{ROOT}/definitions/{{kind}}/schema", self.schema, methods=["GET"]),
+        ]
+
+    async def schema(self, request: Request) -> Response:
+        """As a part of the OpenAPI document that is of one project."""
+        kind, project = request.path_params["kind"], request.query_params.get("project") or DEFAULT_PROJECT
+        if self._services.schema is None or not KIND.fullmatch(kind) or kind in BUILT_IN:
+            raise Problem(404, "NotFound", f'no file defines the kind "{printable(kind)}"')
+        said = await asyncio.to_thread(self._services.schema, Ref(kind, "", project), openapi.REFERENCE)
+        schemas = openapi.schemas_of(kind, said["schemas"], str(said.get("description", "")))
+        schemas[openapi.META] = openapi.metadata()
+        return exchange.answer({"kind": "Schema", "apiVersion": "rmctl/v1", "components": {"schemas": schemas}})
 
     async def post(self, request: Request) -> Response:
         body = await exchange.document(request)

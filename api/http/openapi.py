@@ -29,7 +29,7 @@ def document() -> Document:
 
 @functools.lru_cache(4)
 def _document(kinds: tuple[Kind, ...]) -> Document:
-    schemas: Document = {META: _metadata()}
+    schemas: Document = {META: metadata()}
     paths: Document = {}
     for kind in kinds:
         schemas |= _schemas(kind)
@@ -52,23 +52,32 @@ def _document(kinds: tuple[Kind, ...]) -> Document:
 
 
 def _schemas(kind: Kind) -> Document:
+    models = {"spec": kind.spec, "status": kind.status}
+    parts = {
+        part: model.model_json_schema(by_alias=True, ref_template=REFERENCE, mode="validation")
+        for part, model in models.items()
+    }
+    found = schemas_of(kind.name, parts, (kind.spec.__doc__ or "").strip())
+    found[PREFIX + kind.name]["x-kubernetes-group-version-kind"] = [_gvk(kind)]
+    return found
+
+
+def schemas_of(kind: str, parts: Document, description: str) -> Document:
+    """Of a kind and of all that it is made of, by name; `parts` are the JSON Schemas of spec and status."""
     found: Document = {}
-    for part, model in (("spec", kind.spec), ("status", kind.status)):
-        schema = model.model_json_schema(by_alias=True, ref_template=REFERENCE, mode="validation")
+    for part, schema in parts.items():
         for name, inner in schema.pop("$defs", {}).items():
             found[PREFIX + name] = _three(inner)
-        found[f"{PREFIX}{kind.name}.{part}"] = _three(schema)
-    found[PREFIX + kind.name] = {
+        found[f"{PREFIX}{kind}.{part}"] = _three(schema)
+    found[PREFIX + kind] = {
         "type": "object",
-        "description": (kind.spec.__doc__ or "").strip(),
+        "description": description,
         "properties": {
             "apiVersion": {"type": "string"},
             "kind": {"type": "string"},
             "metadata": {"allOf": [{"$ref": f"#/components/schemas/{META}"}], "default": {}},
-            "spec": {"$ref": f"#/components/schemas/{PREFIX}{kind.name}.spec"},
-            "status": {"$ref": f"#/components/schemas/{PREFIX}{kind.name}.status"},
+            **{part: {"$ref": f"#/components/schemas/{PREFIX}{kind}.{part}"} for part in parts},
         },
-        "x-kubernetes-group-version-kind": [_gvk(kind)],
     }
     return found
 
@@ -141,7 +150,7 @@ def _gvk(kind: Kind) -> Document:
     return {"group": "rmctl", "version": "v1", "kind": kind.name}
 
 
-def _metadata() -> Document:
+def metadata() -> Document:
     texts = {"type": "object", "additionalProperties": {"type": "string"}}
     return {
         "type": "object",

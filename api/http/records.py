@@ -23,7 +23,7 @@ from resources.instants import rfc3339
 from resources.names import job_key
 from resources.reference import Ref
 from resources.registry import kind_named
-from store import changes, effects, events, queue
+from store import changes, effects, events, keys, queue
 from store.events import EventRecord
 from store.tx import Tx
 
@@ -70,7 +70,8 @@ class Records:
 
         def read(tx: Tx) -> tuple[list[Document], int]:
             found = events.list_for(tx, ref, uid=uid, project=project, limit=limit)
-            return [event_document(one) for one in found], changes.head(tx)
+            known = keys.of(tx, (one.ref for one in found))
+            return [event_document(one, known.get(one.ref)) for one in found], changes.head(tx)
 
         if queries.flag(query, "watch"):
             first, head = ([], after) if after else await self._threads.read(read)
@@ -86,8 +87,10 @@ class Records:
         asked = _Asked(project=request.query_params.get("project") or None)
 
         def read(tx: Tx) -> tuple[list[Document], int]:
-            found = effects.of(tx, uid) if uid else effects.list_all(tx)
-            return [effect_document(one) for one in found if asked.shows(one.owner)], changes.head(tx)
+            every = effects.of(tx, uid) if uid else effects.list_all(tx)
+            found = [one for one in every if asked.shows(one.owner)]
+            known = keys.of(tx, (one.owner for one in found))
+            return [effect_document(one, known.get(one.owner)) for one in found], changes.head(tx)
 
         items, head = await self._threads.read(read)
         return exchange.answer(_list("EffectList", items, head))
@@ -97,8 +100,12 @@ class Records:
         asked = _Asked(project=request.query_params.get("project") or None)
 
         def read(tx: Tx) -> tuple[list[Document], int]:
-            rows = [row for row in queue.list_all(tx) if asked.shows(Ref(row.kind, row.name, row.project))]
-            return [_queue_document(row._mapping, tx.now) for row in rows], changes.head(tx)
+            rows = {Ref(row.kind, row.name, row.project): row._mapping for row in queue.list_all(tx)}
+            known = keys.of(tx, rows)
+            shown = [
+                called(_queue_document(row, tx.now), known.get(ref)) for ref, row in rows.items() if asked.shows(ref)
+            ]
+            return shown, changes.head(tx)
 
         items, head = await self._threads.read(read)
         return exchange.answer(_list("QueueList", items, head))
@@ -109,12 +116,13 @@ class Records:
         loop = asyncio.get_running_loop()
         ends = None if seconds is None else loop.time() + seconds
 
-        def read(tx: Tx) -> tuple[tuple[changes.Change, ...], int]:
+        def read(tx: Tx) -> tuple[tuple[changes.Change, ...], dict[Ref, str], int]:
             if changes.oldest(tx) > position + 1:
                 raise gone()
             project = asked.ref.project if asked.ref else None
             found = changes.since(tx, position, kind="event", project=project, limit=BATCH)
-            return found, found[-1].revision if len(found) == BATCH else changes.head(tx)
+            known = keys.of(tx, (_subject(one) for one in found))
+            return found, known, found[-1].revision if len(found) == BATCH else changes.head(tx)
 
         with self._hub.stream() as changed:
             for document in first:
@@ -122,22 +130,35 @@ class Records:
             while not self._hub.closed and (ends is None or loop.time() < ends):
                 changed.clear()
                 try:
-                    found, position = await self._threads.read(read)
+                    found, known, position = await self._threads.read(read)
                 except Problem as problem:
                     yield line("ERROR", problem.status())
                     return
                 for change in found:
                     told = {**change.document, "metadata": {"resourceVersion": str(change.revision)}}
-                    about = Ref(told["kind"], told["name"], change.ref.project)
+                    about = _subject(change)
                     if asked.shows(about) and asked.uid in (None, change.uid):
-                        yield line(change.type, {"project": change.ref.project, **told})
+                        told = {"project": change.ref.project, **told}
+                        yield line(change.type, called(told, known.get(about)))
                 if not found:
                     wait = POLL_SECONDS if ends is None else min(POLL_SECONDS, max(0.0, ends - loop.time()))
                     await changed_within(changed, wait)
 
 
-def event_document(event: EventRecord) -> Document:
-    return {
+def _subject(change: changes.Change) -> Ref:
+    return Ref(change.document["kind"], change.document["name"], change.ref.project)
+
+
+def called(document: Document, key: str | None) -> Document:
+    """With the key that people use for a resource of another name, where there is one."""
+    if key is None:
+        return document
+    about = {"for": f"{document['kind']}/{key}"} if "for" in document else {}
+    return {**document, **about, "resourceKey": key}
+
+
+def event_document(event: EventRecord, key: str | None = None) -> Document:
+    told: Document = {
         "id": event.id,
         "type": event.type,
         "severity": event.severity,
@@ -153,9 +174,10 @@ def event_document(event: EventRecord) -> Document:
         "lastAt": rfc3339(event.last_at),
         "metadata": {"resourceVersion": str(event.revision)},
     }
+    return called(told, key)
 
 
-def effect_document(effect: EffectRecord) -> Document:
+def effect_document(effect: EffectRecord, key: str | None = None) -> Document:
     """The request itself is not shown: what was asked stands in the owner's spec."""
     times = {
         "createdAt": effect.created_at,
@@ -167,7 +189,7 @@ def effect_document(effect: EffectRecord) -> Document:
         "id": effect.id,
         "uid": effect.uid,
         "key": effect.key,
-        "owner": {"kind": effect.owner.kind, "name": effect.owner.name, "project": effect.owner.project},
+        "owner": owner_document(effect.owner, key),
         "kind": effect.kind,
         "provider": effect.provider,
         "target": effect.target,
@@ -181,6 +203,10 @@ def effect_document(effect: EffectRecord) -> Document:
         **{name: None if at is None else rfc3339(at) for name, at in times.items()},
     }
     return {key: value for key, value in told.items() if value is not None}
+
+
+def owner_document(owner: Ref, key: str | None) -> Document:
+    return called({"kind": owner.kind, "name": owner.name, "project": owner.project}, key)
 
 
 def _queue_document(row: object, now: float) -> Document:

@@ -15,7 +15,7 @@ from api.http.problems import Problem, bad_request
 from api.http.records import effect_document
 from api.http.threads import Threads
 from resources.canonical import Document
-from store import by_hand, effects, queue, resources
+from store import by_hand, effects, keys, queue, resources
 from store.tx import Tx
 
 MAX_REF = 1024
@@ -69,10 +69,11 @@ def _resolved(tx: Tx, asked: Asked, by: str) -> Document:
         was=standing.state,
     )
     owner = resources.find(tx, stored.owner)
+    key = keys.of(tx, [stored.owner]).get(stored.owner)
     if owner is not None and owner.uid == stored.uid:
         queue.enqueue(tx, owner.ref)
         resources.remove_if_free(tx, owner)
-    return effect_document(stored)
+    return effect_document(stored, key)
 
 
 def _read(body: Any) -> Asked:

@@ -12,11 +12,12 @@ from api.http import audit, exchange
 from api.http.endpoints import ROOT
 from api.http.envelope import printable
 from api.http.problems import Problem, bad_request
+from api.http.records import owner_document
 from api.http.threads import Threads
 from resources.canonical import Document
 from resources.instants import rfc3339
 from resources.workflow_run import ACTIVE, RunRecord
-from store import changes, workflow_runs, workflow_steps
+from store import changes, keys, workflow_runs, workflow_steps
 from store.tx import Tx
 
 CONTROLS = ("resume", "cancel", "fork")
@@ -116,7 +117,7 @@ def run_document(tx: Tx, run: RunRecord) -> Document:
         "uid": run.uid,
         "key": run.key,
         "attempt": run.attempt,
-        "owner": {"kind": run.owner.kind, "name": run.owner.name, "project": run.owner.project},
+        "owner": owner_document(run.owner, keys.of(tx, [run.owner]).get(run.owner)),
         "workflow": run.workflow,
         "state": run.state,
         "processes": run.epoch,

@@ -13,6 +13,7 @@ from resources.canonical import Document
 from resources.effect import Answer
 from resources.facts import Instance
 from resources.job import Job
+from resources.reference import Ref
 from resources.reservation import Reservation
 from store.secret_files import SecretFiles
 from store.store import Store
@@ -175,5 +176,7 @@ class Services:
     """Where the values of secrets are kept; None where this server keeps none."""
     lend: Callable[[str, Path], None] | None = None
     """Lets passes of a kind run behind a socket of this machine."""
+    schema: Callable[[Ref, str], Document] | None = None
+    """Asks the file behind a kind in a project for its models. Raises Undefined."""
     execute: Executor | None = None
     """Runs one command beside a job; blocks until it has ended."""

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from api.http.deliveries import Deliveries
 from api.http.problems import Problem
 from api.http.services import Services
 from api.http.threads import Threads
@@ -48,6 +49,7 @@ class Webhooks:
     def __init__(self, services: Services, threads: Threads) -> None:
         self._services = services
         self._threads = threads
+        self._deliveries = Deliveries(threads)
         self._seen: OrderedDict[tuple[str, str], float] = OrderedDict()
         self._wanted: set[Ref] = set()
         self._told: set[tuple[Ref, str]] = set()
@@ -63,7 +65,12 @@ class Webhooks:
         webhook = await self._threads.read(lambda tx: resources.find(tx, ref))
         if not isinstance(webhook, Webhook) or webhook.deleting:
             raise refused()
-        id_ = self._verified(webhook, request.headers, body)
+        try:
+            id_ = self._verified(webhook, request.headers, body)
+        except Problem:
+            self._deliveries.count(webhook, self._services.now(), received=False)
+            raise
+        self._deliveries.count(webhook, self._services.now(), received=True)
         only = webhook.spec.only
         if only is not None and request.headers.get(only.name) not in only.values:
             return PlainTextResponse("not of interest\n", 202)

@@ -15,6 +15,7 @@ from resources.event import CHRONICLE
 from resources.exits import signal_name
 from resources.facts import Instance
 from resources.instants import rfc3339
+from resources.names import shown
 from resources.resource import Resource
 from resources.wire import to_wire
 from store import effects, events, ledger, nodes, resources
@@ -120,7 +121,7 @@ def _pool(tx: Tx, pool: Stored) -> tuple[list[Section], tuple[str, ...]]:
 
 
 def _nothing(_tx: Tx, resource: Stored) -> tuple[list[Section], tuple[str, ...]]:
-    return [_conditions(resource)], (f"rmctl describe {resource.ref}",)
+    return [_conditions(resource)], (f"rmctl describe {shown(resource.ref.kind, resource.key)}",)
 
 
 BY_KIND: Mapping[str, Callable[[Tx, Stored], tuple[list[Section], tuple[str, ...]]]] = {
@@ -144,9 +145,9 @@ def _conditions(resource: Stored) -> Section:
 def _child(resource: Stored) -> tuple[str, ...]:
     ready = conditions.find(resource.status.conditions, "Ready")
     if ready is None:
-        return (str(resource.ref), "Unknown", "-", "")
+        return (shown(resource.ref.kind, resource.key), "Unknown", "-", "")
     fresh = ready.observed_generation >= resource.generation
-    return (str(resource.ref), ready.status if fresh else "Unknown", ready.reason, ready.message)
+    return (shown(resource.ref.kind, resource.key), ready.status if fresh else "Unknown", ready.reason, ready.message)
 
 
 def _open_effects(tx: Tx, resource: Stored) -> list[Section]:

@@ -77,6 +77,11 @@ def name(document: Document) -> str:
     return str(metadata(document).get("name", ""))
 
 
+def named_as(record: Document) -> str:
+    """`kind/name` of the resource that a record is about, as people call it."""
+    return shown(str(record.get("kind", "")), str(record.get("resourceKey") or record.get("name", "")))
+
+
 def namespace(document: Document) -> str:
     return str(metadata(document).get("namespace", ""))
 

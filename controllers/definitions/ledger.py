@@ -54,6 +54,8 @@ class PassLedger:
         self._has_workflow = has_workflow
         self.run: RunRecord | None = None
         """The child run that the pass asked for last."""
+        self.asked: set[str] = set()
+        """Keys of the effects that the pass asked for."""
         self._open: dict[str, EffectClaim] = {}
         self.made = False
         """Whether this pass touched the world: then another one follows."""
@@ -62,6 +64,7 @@ class PassLedger:
         """Raises ClaimLost, Nonsense."""
         match ask:
             case {"effect": "reserve", "key": str() as key, "kind": str() as kind, "request": request}:
+                self.asked.add(key)
                 wrong = _problem(key, kind, request)
                 if wrong:
                     return {"next": "mismatch", "reason": wrong}

@@ -15,7 +15,7 @@ from controllers.definitions.ledger import PassLedger
 from controllers.definitions.loading import Unusable
 from controllers.definitions.parting import commit_and_part
 from controllers.definitions.proposals import Source as At
-from controllers.definitions.verdict import decision_of, read, stalled
+from controllers.definitions.verdict import decision_of, held_back, read, stalled
 from controllers.runtime import failing, pausing
 from controllers.runtime.backoff import backoff
 from controllers.runtime.crew import Crew, Source
@@ -217,7 +217,8 @@ class DefinitionPasses:
         if answer.files:
             self.watched[resource.ref] = {Path(path): stamp for path, stamp in answer.files.items()}
         now, random = self._environment.now(), self._environment.random()
-        return decision_of(resource, answer, again=ledger.made, run=ledger.run, now=now, random=random)
+        decision = decision_of(resource, answer, again=ledger.made, run=ledger.run, now=now, random=random)
+        return held_back(resource, decision, [key for key in unsettled if key not in ledger.asked])
 
     def _conversation(self, runner: Runner, claim: Claim, ledger: PassLedger, message: Document) -> Document:
         """Answers what the runner asks until it gives its result. Raises Broken, Foreseen past the deadline."""

@@ -69,32 +69,45 @@ class Definitions:
         status: Document = known["status"]
         return status
 
+    def schema(self, ref: Ref, references: str) -> Document:
+        """What a child process says of the models behind a kind in a project. Raises Undefined."""
+        at = self.find(ref)
+        said = self._said(ref, at, {"do": "schema", "references": references})
+        if not isinstance(said.get("schemas"), dict):
+            raise Undefined(ref, f"{at.path}: {said.get('failed', 'it said what is no schema')}")
+        return said
+
     def _ask(self, ref: Ref, at: Source, spec: Document) -> None:
         """A child process is asked; what it says is remembered. Raises Undefined."""
-        try:
-            runner = self._pool.take(at.path, at.digest)
-        except Unusable as error:
-            raise Undefined(ref, str(error)) from error
-        try:
-            runner.channel.send({"do": "resolve", "specs": [spec]})
-            said = runner.channel.receive(self._pool.limits.load_seconds)
-        except Broken:
-            self._pool.retire(runner, now=True)
-            raise Undefined(ref, f"{at.path}: {runner.ended()}") from None
-        proposal = _proposal(said)
+        proposal = _proposal(self._said(ref, at, {"do": "resolve", "specs": [spec]}))
         if proposal is None:
-            self._pool.retire(runner)
-            raise Undefined(ref, f"{at.path}: no answer about a spec after {self._pool.limits.load_seconds:g} s")
-        self._pool.give_back(runner)
+            raise Undefined(ref, f"{at.path}: it said what is no answer about a spec")
         with self._lock:
             self._known[at.path, at.digest, fingerprint(spec)] = proposal
             while len(self._known) > REMEMBERED:
                 self._known.popitem(last=False)
 
+    def _said(self, ref: Ref, at: Source, question: Document) -> Document:
+        try:
+            runner = self._pool.take(at.path, at.digest)
+        except Unusable as error:
+            raise Undefined(ref, str(error)) from error
+        try:
+            runner.channel.send(question)
+            said = runner.channel.receive(self._pool.limits.load_seconds)
+        except Broken:
+            self._pool.retire(runner, now=True)
+            raise Undefined(ref, f"{at.path}: {runner.ended()}") from None
+        if said is None:
+            self._pool.retire(runner)
+            raise Undefined(ref, f"{at.path}: no answer about a spec after {self._pool.limits.load_seconds:g} s")
+        self._pool.give_back(runner)
+        return said
 
-def _proposal(said: Document | None) -> Document | None:
+
+def _proposal(said: Document) -> Document | None:
     """The one proposal of an answer; None for what is none."""
-    proposals = (said or {}).get("proposals")
+    proposals = said.get("proposals")
     match proposals:
         case [{"status": dict()} as one] | [{"errors": [*_]} as one]:
             return dict(one)

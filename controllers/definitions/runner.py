@@ -14,7 +14,7 @@ from typing import Any
 
 from controllers.definitions.channel import Broken, Channel
 from controllers.definitions.context import Cancellation, Cancelled
-from controllers.definitions.executing import CancelTask, reconcile, resolve
+from controllers.definitions.executing import CancelTask, reconcile, resolve, schema
 from controllers.definitions.loading import WORKFLOW_SUFFIX, Unusable, load, load_workflow
 from controllers.definitions.sdk import Definition
 from controllers.definitions.workflows import Workflow, execute
@@ -54,6 +54,8 @@ class Runner:
                 return execute(loaded, *given, under_way=self._under_way)
             if message["do"] == "resolve":
                 return resolve(loaded, message["specs"])
+            if message["do"] == "schema":
+                return schema(loaded, message["references"])
             return reconcile(loaded, *given, under_way=self._under_way)
         except Cancelled:
             return {"failed": "the pass was cancelled", "cancelled": True}

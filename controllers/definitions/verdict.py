@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
+from shlex import quote
 from typing import Annotated, Any
 
 from pydantic import Field, ValidationError
@@ -14,6 +17,7 @@ from resources import conditions
 from resources.canonical import Document
 from resources.conditions import Condition, condition
 from resources.defined import RESERVED, DefinedStatus, WorkflowRun, status_of
+from resources.effect import EFFECTS_FINALIZER
 from resources.event import Event
 from resources.frozen import Frozen, Number, Text
 from resources.resource import Resource
@@ -73,6 +77,24 @@ def decision_of(
         events=tuple(Event(one.type, one.message, one.severity) for one in answer.events),  # type: ignore[arg-type]
         requeue_after=None if after is None else min(after, LONGEST_SECONDS),
     )
+
+
+def held_back(resource: Resource[Any, Any], decision: Decision, forgotten: Sequence[str]) -> Decision:
+    """Says what a person can do where only effects that the definition does not ask for keep a resource."""
+    kept = resource.finalizers if decision.finalizers is None else decision.finalizers
+    going = resource.deleting and not set(kept) - {EFFECTS_FINALIZER}
+    if not forgotten or not going or not isinstance(decision.status, DefinedStatus):
+        return decision
+    key, more = forgotten[0], f" (and of {len(forgotten) - 1} more)" if len(forgotten) > 1 else ""
+    name = f"{resource.ref.kind}/{resource.key}"
+    words = (
+        f"is being deleted, and nobody knows what became of effect {key}{more}: "
+        f"rmctl effects resolve {quote(f'{resource.uid}:{key}')} --adopt REF --reason WHY if it happened, "
+        f"else rmctl delete {quote(name)} --force --reason WHY"
+    )
+    told = (condition("Ready", False, "Deleting", words), condition("Stalled", True, "EffectUnknown", words))
+    status = decision.status.model_copy(update={"conditions": merged(resource, told)})
+    return replace(decision, status=status)
 
 
 def _shown(run: RunRecord | None) -> WorkflowRun | None:

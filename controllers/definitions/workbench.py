@@ -9,7 +9,7 @@ from typing import Any
 
 from controllers.definitions.channel import Broken, Channel
 from controllers.definitions.context import Cancellation, Clock
-from controllers.definitions.executing import reconcile, resolve
+from controllers.definitions.executing import reconcile, resolve, schema
 from controllers.definitions.loading import Unusable, load
 from resources.canonical import Document
 
@@ -70,4 +70,6 @@ def _answered(path: Path, message: Document, ask: Any, clock: Clock) -> Document
         return {"failed": str(error), "proposals": [{"errors": [problem]}]}
     if message.get("do") == "resolve":
         return resolve(definition, message["specs"])
+    if message.get("do") == "schema":
+        return schema(definition, message["references"])
     return reconcile(definition, message, ask, clock, Cancellation())

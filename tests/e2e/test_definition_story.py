@@ -104,6 +104,21 @@ def test_a_resource_of_a_kind_in_one_file_lives_and_goes(fleet: Fleet) -> None:
     assert "notes" in fleet.rmctl("api-resources").out
 
 
+def test_the_fields_of_a_kind_are_those_of_its_file_in_this_project(fleet: Fleet) -> None:
+    put(fleet, "site")
+    put(fleet, "shop", NOTE.replace("text: str", "words: str"))
+    serve(fleet)
+    told = fleet.rmctl("explain", "notes.spec")
+    assert [line.split() for line in told.out.splitlines()[-2:]] == [
+        ["path", "text", "required"],
+        ["text", "text", "hello", "unless", "given"],
+    ]
+    assert "words" in fleet.rmctl("explain", "note.spec", "-p", "shop").out
+    assert "length" in fleet.rmctl("explain", "note.status").out
+    refused = fleet.rmctl("explain", "note.spec.pat")
+    assert (refused.code, "did you mean path?" in refused.err) == (2, True)
+
+
 @pytest.mark.req("T48")
 def test_a_spec_that_the_files_model_does_not_take_is_refused_where_it_stands(fleet: Fleet) -> None:
     put(fleet, "site")
@@ -195,7 +210,13 @@ def test_a_key_that_is_no_name_has_one_on_the_wire_and_people_need_not_know_it(f
     again = fleet.rmctl("apply", "-f", "-", stdin=json.dumps(shown))
     assert again.out == "note/acme/site#12 unchanged\n"
     assert fleet.rmctl("describe", "note/acme/site#12").out.startswith("note/acme/site#12: ")
-    assert fleet.rmctl("delete", "note/acme/site#12", "--timeout", "300s").code == 0
+    for words in (("effects",), ("events",), ("why", "note/acme/site#12")):
+        told = fleet.rmctl(*words).out
+        assert ("note/acme/site#12" in told, shown["metadata"]["name"] in told) == (True, False), told
+    (effect,) = json.loads(fleet.rmctl("get", "effects", "-o", "json").out)["items"]
+    assert effect["owner"]["resourceKey"] == "acme/site#12"
+    gone = fleet.rmctl("delete", "note/acme/site#12", "--timeout", "300s")
+    assert (gone.code, gone.out) == (0, "note/acme/site#12 deleted\n")
 
 
 def test_a_key_with_control_characters_is_refused(fleet: Fleet) -> None:

@@ -21,8 +21,9 @@ def demo(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def steady(text: str, folder: Path) -> str:
-    """Without what differs from run to run: process ids, ages, the folder."""
+    """Without what differs from run to run: process ids, ages, the folder, a port."""
     named = re.sub(r"pid \d+", "pid N", text.replace(str(folder), "FOLDER"))
+    named = re.sub(r"(forge ready  http://127.0.0.1:)\d+", r"\1PORT", named)
     return AGE.sub(lambda found: "AGE".ljust(len(found[0])), named)
 
 

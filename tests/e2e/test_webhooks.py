@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
+from api.http import deliveries
 from api.http.webhooks import MAX_BODY_BYTES
 from resources.reference import Ref
 from store import events, queue, resources
@@ -156,3 +157,26 @@ def test_a_header_may_say_which_deliveries_are_of_interest(served: Served) -> No
     assert wakes(served) == 0
     assert post(served, "github", body, {**github(body), "X-GitHub-Event": "pull_request"}).status_code == 202
     assert wakes(served) == 1
+
+
+@pytest.mark.req("T53")
+def test_deliveries_are_counted_in_the_status_with_few_writes(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deliveries, "TELL_SECONDS", 0.2)
+    webhook = Ref("webhook", "standard", "default")
+
+    def looked_at(tx: Any) -> None:
+        live = resources.get(tx, webhook)
+        resources.replace_status(tx, live, live.status)
+
+    served.store.write(looked_at)
+    body = json.dumps(PAYLOAD).encode()
+    for number in range(5):
+        post(served, "standard", body, standard(body, id_=str(number)))
+        post(served, "standard", body, standard(body, secret="wrong"))
+    while True:
+        with served.store.read() as tx:
+            status = resources.get(tx, webhook).status
+        if (status.received, status.refused) == (5, 5):
+            break
+        assert status.received <= 5
+    assert status.last_at is not None

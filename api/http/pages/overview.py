@@ -17,7 +17,7 @@ from resources.event import CHRONICLE
 from resources.names import shown
 from resources.reference import Ref
 from resources.registry import every
-from store import changes, events, ledger, resources
+from store import changes, events, keys, ledger, resources
 from store.tx import Tx
 
 MOST_LINES = 1000
@@ -168,8 +168,10 @@ def happened(
 ) -> tuple[Happened, ...]:
     """Newest first."""
     found = []
-    for record in events.list_for(tx, ref, uid=uid, project=project, limit=limit, without=CHRONICLE):
-        told = event_document(record)
+    records = events.list_for(tx, ref, uid=uid, project=project, limit=limit, without=CHRONICLE)
+    known = keys.of(tx, (record.ref for record in records))
+    for record in records:
+        told = event_document(record, known.get(record.ref))
         times = f" (×{told['count']})" if told["count"] > 1 else ""
         href = address(told["kind"], told["name"], told["project"])
         ago = age(tx.now - record.last_at)

@@ -448,6 +448,14 @@ def test_an_effect_is_resolved_by_its_key_where_that_is_enough(api: FakeApi, rmc
     assert api.sent("POST", "effects/resolve")[1].body == {"id": "u1:start/1/1", "absent": True, "reason": "not there"}
 
 
+def test_a_key_may_have_a_colon(api: FakeApi, rmctl: Rmctl) -> None:
+    api.on("GET effects", Answer({"items": [{**EFFECT, "id": "u1:write:1", "key": "write:1"}]}))
+    api.on("POST effects/resolve", Answer({**EFFECT, "state": "applied", "owner": {"kind": "note", "name": "one"}}))
+    for given in ("write:1", "u1:write:1"):
+        assert rmctl("effects", "resolve", given, "--adopt", "x", "--reason", "seen").code == 0
+    assert [one.body["id"] for one in api.sent("POST", "effects/resolve")] == ["u1:write:1"] * 2
+
+
 @pytest.mark.parametrize(
     "words",
     [

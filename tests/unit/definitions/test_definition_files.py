@@ -8,6 +8,7 @@ import pytest
 
 from controllers.definitions.discovery import Folders
 from controllers.definitions.loading import MAX_SOURCE, Unusable, load, source
+from resources import registry
 
 MINIMAL = """
 from rmctl import Spec, resource_manager
@@ -109,3 +110,9 @@ def test_a_definition_that_cannot_be_says_so_when_it_is_made(tmp_path: Path, ask
     path = put(tmp_path, "gadget", MINIMAL.format(name="gadget").replace('"gadget", spec=S', asked))
     with pytest.raises(Unusable, match=why):
         load(path)
+
+
+def test_the_kind_that_comes_with_rmctl_has_a_short_name() -> None:
+    made = registry.define("pull-request")
+    assert registry.kind_named("pr") is made
+    assert made.short == ("pr",)

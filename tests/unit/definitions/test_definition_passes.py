@@ -341,6 +341,28 @@ def test_a_finalizer_keeps_the_resource_until_its_definition_has_cleaned_up() ->
         assert trial.get("g") is None
 
 
+@pytest.mark.req("T11", "T34")
+def test_an_effect_that_nobody_asks_for_any_more_keeps_the_resource_and_the_way_out_is_said() -> None:
+    def reconcile(ctx: Any, resource: Any) -> Result:
+        if not resource.deleting:
+            ctx.effects.ensure(
+                key="a deed", kind="do", request={}, observe=lambda: Unknown("?"), apply=lambda: Unknown("line cut")
+            )
+        return ctx.settled()
+
+    with gadget(reconcile) as trial:
+        trial.run(2)
+        trial.delete("g")
+        trial.run(2)
+        seen = trial.get("g")
+        assert seen is not None
+        assert (seen.condition("Ready"), seen.condition("Stalled")) == ("False/Deleting", "True/EffectUnknown")
+        (effect,) = trial.effects("g")
+        told = next(one.message for one in seen.conditions if one.type == "Ready")
+        assert f"rmctl effects resolve '{effect.id}' --adopt REF" in told
+        assert "rmctl delete gadget/g --force" in told
+
+
 @pytest.mark.req("T48")
 def test_a_spec_is_judged_by_the_definitions_own_model_and_the_first_status_is_its_own() -> None:
     def first(spec: GadgetSpec) -> dict[str, int]:
