@@ -77,12 +77,17 @@ class Fleet:
         return tuple(assumed)
 
     def withdraw(self, assumed: Sequence[Allocation]) -> None:
-        """The commit failed: the assumed claims are not there, unless a later pass over the key has stored them."""
+        """The commit failed: the assumed claims are not there, unless a later pass over the key has stored them.
+
+        That is a gain of room: who planned in the meantime saw the claims, and may have gone to sleep over them. The
+        waker hears of it with the next commit, which the failed pass owes its key.
+        """
         if assumed:
             with self._store.publishing:
                 for allocation in assumed:
                     if allocation.id not in self._reserved:
                         self.view.drop_claim(allocation.id)
+                        self._gain(allocation.pool)
 
     def capacity_revision(self, pool: str) -> int:
         return self._gains.get(pool, 0)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from controllers.runtime.decision import Decision, Reserve
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.waker import MOST_WOKEN, wake, woken
 from placement import Spare
@@ -170,3 +172,26 @@ def test_a_spare_is_one_until_it_has_taken_a_job(store: Store) -> None:
     shown = fleet.view.node("s")
     assert shown is not None
     assert not shown.unconsumed_spare
+
+
+def test_a_claim_that_was_only_assumed_and_is_taken_back_is_a_gain(store: Store) -> None:
+    """Who planned while the claim stood in the view may have gone to sleep over it."""
+    fleet = a_fleet(store)
+    store.write(lambda tx: resources.replace_status(tx, a_waiting_job(tx), JobStatus(phase="pending")))
+    planned_on = fleet.capacity_revision("local")
+    assumed = fleet.assume(Decision(claims=(Reserve(replace(HELD, id="b"), {}),)))
+
+    fleet.withdraw(assumed)
+
+    assert fleet.gained == {"local"}
+    assert fleet.capacity_revision("local") != planned_on
+
+
+def test_a_claim_that_a_later_pass_has_stored_is_not_taken_back(store: Store) -> None:
+    fleet = a_fleet(store)
+    fleet.gained.clear()
+
+    fleet.withdraw((HELD,))
+
+    assert fleet.view.claim("a") is not None
+    assert not fleet.gained
