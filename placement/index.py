@@ -33,7 +33,7 @@ class PoolIndex:
         self.standings: dict[Hashable, Any] = {}
         """What was worked out for the classes as they are; forgotten when there is a new one."""
         self.timed: set[str] = {name for name, node in members.items() if node.timed}
-        """Nodes whose devices are booked for a time: what is free there depends on when."""
+        """Nodes with something held for a time: what is free there depends on when."""
         self._labels: frozenset[tuple[str, str]] = frozenset()
         self._images: frozenset[str] = frozenset()
         self._classes: dict[Hashable, NodeClass] = {}

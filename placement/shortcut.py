@@ -35,6 +35,7 @@ def place(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed 
     if answer is not None:
         told = search.ranked(first) if first else []
         if cascade.taken_back is not None:
+            told = [entry for entry in told if entry.node != cascade.taken_back.node]
             told.append(cascade.taken_back)
         return Plan(answer, nodes, tuple(told[:first]), levels=levels)
     if search.around.group is not None:
@@ -98,10 +99,9 @@ class Search:
         self.shelf = self.index.shelf(request)
         self.around = scene_of(request, fleet, STRAY, policy.plugins)
         self.looked_at: dict[str, TierPolicy] = {}
-        self.special = request.forbid.nodes.union(fleet.nodes_of(request.owner))
+        self.special = request.forbid.nodes.union(fleet.nodes_of(request.owner), self.index.timed)
         self.asked: tuple[int, ...] = request.asked
         if request.want is not None:
-            self.special |= self.index.timed
             self.asked += request.want.units
         strangers = (name for owner in request.separate for name in fleet.nodes_of(owner))
         self.skip = self.special.union(request.excluded, strangers)

@@ -114,7 +114,7 @@ def uncordoned(study: Study) -> Iterator[Trial]:
 
 def asking_less(study: Study) -> Iterator[Trial]:
     """The largest amounts that some node, or a machine that a tier may start, has room for."""
-    rooms = [node.free for node, against in study.nodes if {rejection.filter for rejection in against} == {"fits"}]
+    rooms = [node.over(study.request).free for node, against in study.nodes if {rejection.filter for rejection in against} == {"fits"}]
     if study.policy.provisioning:
         rooms += [shape.capacity for tier in study.policy.tiers if tier.elastic for shape in tier.shapes]
     asked = study.request.asked

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from placement.answers import Answer, Placed, Plan, Provision, Unschedulable
+from placement.bookings import Inside
 from placement.cascade import Seed, lenient
 from placement.filters import refusals
 from placement.fleet import FleetView
@@ -16,6 +17,7 @@ from placement.ranking import Ranking
 from placement.request import Request
 from placement.scene import scene_of
 from placement.survey import STRAY, plan
+from resources.instants import rfc3339
 
 FIRST_RANKED = 10
 
@@ -98,8 +100,11 @@ def outcome_of(answer: Answer) -> Outcome:
 def sentence(done: Plan) -> str:
     """The plan in one sentence that stands alone."""
     match done.answer:
-        case Placed(node=node, tier=tier):
+        case Placed(node=node, tier=tier, inside=None):
             return f"{node} of {done.nodes} nodes, tier {tier}"
+        case Placed(node=node, tier=tier, inside=Inside(name=name, end=end)):
+            until = "" if end is None else f" until {rfc3339(end)}"
+            return f"{node} of {done.nodes} nodes, tier {tier}, in its reservation {name}{until}"
         case Provision(tier=tier, shape=shape):
             return f"a new {shape.instance_type} in tier {tier}"
         case Unschedulable(reason=reason):
