@@ -78,7 +78,7 @@ class NodeController:
             node, view.facts, now, unhealthy=well.unhealthy is not None, terminating=ending is not None
         )
         rows = openness.rows(node, reasons, view.blocks, facts.now)
-        begin = cards.next_begin(view.allocations, facts.now)
+        begin = cards.next_turn(view.allocations, facts.now)
         devices, proving, look = cards.counted(view.facts, view.devices, node.status, rules, facts.now)
         status = NodeStatus(
             observed_generation=node.generation,
@@ -91,7 +91,7 @@ class NodeController:
             boot_id=None if view.facts is None else view.facts.boot_id or None,
             machine_id=None if view.facts is None else view.facts.inventory.machine_id or None,
             nics=_nics(view.facts),
-            capacity=capacity.amounts(node.spec, view.facts, view.allocations),
+            capacity=capacity.amounts(node.spec, view.facts, view.allocations, facts.now),
             gpus=cards.gpus(devices, view.allocations, facts.now),
             devices_well_since=proving,
             ports=tuple(sorted({port for a in view.allocations for port in a.ports})),

@@ -39,6 +39,8 @@ class ReservationView:
     scheduling: Scheduling = PLAIN
     line: Sequence[Reservation] = ()
     """Reservations of the pool that wait, the oldest first."""
+    seekers: Sequence[Ref] = ()
+    """Jobs of its holder."""
 
 
 class ReservationController:
@@ -55,6 +57,7 @@ class ReservationController:
             scheduling=reader.scheduling(),
             line=tuple(one for one in reader.line(resource.spec.pool, resource.ref) if isinstance(one, Reservation)),
             preemptible=reserving.preemptible(reader, resource) if resource.spec.preempts else {},
+            seekers=reserving.seekers(reader, resource),
         )
 
     def decide(self, resource: Reservation, view: ReservationView, facts: Facts) -> Decision:
@@ -68,7 +71,7 @@ class ReservationController:
         if view.allocations and _over(view.allocations, now):
             return _expired(resource, view, "its time is over")
         if view.allocations and current:
-            return _holding(resource, view.allocations, now)
+            return _holding(resource, view, view.allocations, now)
         if status.phase == "expired" and current:
             return _expired(resource, view, "its time is over")
         _, end = resource.spec.window(now)
@@ -83,7 +86,7 @@ def _look(resource: Reservation, view: ReservationView, facts: Facts, now: float
     if facts.conflicts:
         said = after_lost_races(facts.conflicts, list(facts.excluded.values())[-1])
         return replace(_waiting(resource, view, now, "NoFit", said), requeue_after=0.0, no_place_since=None)
-    fleet = placing.without(view.fleet, (allocation.id for allocation in view.allocations))
+    fleet = placing.without(view.fleet, (*(one.id for one in view.allocations), *_users(resource, view)))
     policy = placing.policy_of(view.pool.spec, view.scheduling, archived=view.pool.deleting)
     context = Context(fleet, policy, now, facts.seed, facts.excluded, _line(resource, view), view.scheduling)
     answer = PLACERS[view.scheduling.placer].place(resource, context)
@@ -98,7 +101,14 @@ def _look(resource: Reservation, view: ReservationView, facts: Facts, now: float
             waiting = _waiting(resource, view, now, "NoFit", reason, found or ())
             return replace(waiting, claims=answer.claims, wake=answer.wake)
         case Placed(allocations=made):
-            return _booked(view, answer, _holding(resource, made, now))
+            return _booked(view, answer, _holding(resource, view, made, now))
+
+
+def _users(resource: Reservation, view: ReservationView) -> list[str]:
+    """What jobs have taken of it: where it stays, they stay within."""
+    nodes = (view.fleet.node(name) for name in dict.fromkeys(one.node for one in view.allocations))
+    claims = (claim for node in nodes if node is not None for claim in node.claims.values())
+    return [claim.allocation for claim in claims if claim.inside and claim.reservation == resource.uid]
 
 
 def _line(resource: Reservation, view: ReservationView) -> list[Reservation]:
@@ -110,10 +120,11 @@ def _booked(view: ReservationView, answer: Placed, holding: Decision) -> Decisio
     places = ", ".join(dict.fromkeys(one.node for one in answer.allocations))
     event = Event("PlacementDecision", f"booked on {places}", payload={"outcome": "placed", "nodes": places})
     claims: tuple[Reserve | Release, ...] = (*_release(view.allocations), *answer.claims)
-    return replace(holding, claims=claims, events=(event,), wake=answer.wake)
+    return replace(holding, claims=claims, events=(event,), wake=(*answer.wake, *holding.wake))
 
 
-def _holding(resource: Reservation, allocations: Sequence[Allocation], now: float) -> Decision:
+def _holding(resource: Reservation, view: ReservationView, allocations: Sequence[Allocation], now: float) -> Decision:
+    """Its holder's jobs hear when it begins, and when it is booked anew."""
     start, end = allocations[0].starts_at, allocations[0].ends_at
     begun = start is None or start <= now
     places = ", ".join(dict.fromkeys(one.node for one in allocations))
@@ -135,8 +146,10 @@ def _holding(resource: Reservation, allocations: Sequence[Allocation], now: floa
         booked_generation=resource.generation,
     )
     next_look = end if begun else start
+    news = begun and (resource.status.phase != "active" or resource.status.booked_generation != resource.generation)
     return Decision(
         status,
+        wake=tuple(view.seekers) if news else (),
         finalizers=tuple(dict.fromkeys((*resource.finalizers, RESERVATION_FINALIZER))),
         requeue_after=None if next_look is None else max(next_look - now, 0.0),
     )

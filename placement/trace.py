@@ -100,15 +100,19 @@ def outcome_of(answer: Answer) -> Outcome:
 def sentence(done: Plan) -> str:
     """The plan in one sentence that stands alone."""
     match done.answer:
-        case Placed(node=node, tier=tier, inside=None):
-            return f"{node} of {done.nodes} nodes, tier {tier}"
-        case Placed(node=node, tier=tier, inside=Inside(name=name, end=end)):
-            until = "" if end is None else f" until {rfc3339(end)}"
-            return f"{node} of {done.nodes} nodes, tier {tier}, in its reservation {name}{until}"
+        case Placed(node=node, tier=tier, inside=inside):
+            return f"{node} of {done.nodes} nodes, tier {tier}{_within(inside)}"
         case Provision(tier=tier, shape=shape):
             return f"a new {shape.instance_type} in tier {tier}"
         case Unschedulable(reason=reason):
             return reason
+
+
+def _within(inside: Inside | None) -> str:
+    if inside is None:
+        return ""
+    until = "" if inside.end is None else f" until {rfc3339(inside.end)}"
+    return f", in its reservation {inside.name}{until}"
 
 
 def summary(done: Plan, ranking: Ranking) -> Summary:

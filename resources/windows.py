@@ -31,6 +31,11 @@ def lasting(end: float | None, now: float | None) -> float | None:
     return None if end is not None and now is not None and end <= now else end
 
 
+def held_at(holds: Iterable[Hold], at: float) -> int:
+    """What is held at one instant."""
+    return _at([hold for hold in holds if _covers(hold, at)])
+
+
 def peak(holds: Iterable[Hold], start: float | None, end: float | None) -> int:
     """The most that is held at one instant of the window; what jobs take from a reservation counts once."""
     there = [hold for hold in holds if overlap(hold.start, hold.end, start, end)]

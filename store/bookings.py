@@ -6,20 +6,18 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Row, bindparam, delete, func, insert, literal_column, or_, select, update
+from sqlalchemy import Integer, Row, bindparam, delete, insert, literal_column, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from resources.allocation import Allocation
 from resources.canonical import canonical
 from resources.devices import WHOLE, Device
+from store import timed
 from store.errors import Short
 from store.notes import DevicesSet
 from store.statements import prepared
 from store.tables import device_bookings, devices
 from store.tx import Tx
-
-FOREVER = 1e18
-"""The end of a booking that has none, in the guard's arithmetic."""
 
 _usable = prepared(
     select(devices.c.id).where(
@@ -29,21 +27,11 @@ _usable = prepared(
         devices.c.bookable == 1,
     )
 )
-_overlapping = (
-    select(func.coalesce(func.sum(device_bookings.c.units), 0))
-    .where(
-        device_bookings.c.node == bindparam("node"),
-        device_bookings.c.device == bindparam("device"),
-        or_(device_bookings.c.ends_at.is_(None), device_bookings.c.ends_at > bindparam("starts_at")),
-        device_bookings.c.starts_at < bindparam("until"),
-    )
-    .scalar_subquery()
-)
 _named = ("node", "device", "allocation", "units", "starts_at", "ends_at")
 _book = prepared(
     insert(device_bookings).from_select(
         list(_named),
-        select(*(bindparam(name) for name in _named)).where(bindparam("units") + _overlapping <= WHOLE),
+        select(*(bindparam(name) for name in _named)).where(bindparam("most", type_=Integer) <= WHOLE),
     )
 )
 _free = prepared(delete(device_bookings).where(device_bookings.c.allocation == bindparam("a")))
@@ -74,12 +62,10 @@ def book(tx: Tx, allocation: Allocation) -> None:
         if tx.execute(_usable, {"n": node, "d": device}).first() is None:
             raise Short(node, f"an atom on {node} turned unhealthy or unbookable")
     start = tx.now if allocation.starts_at is None else allocation.starts_at
+    most = timed.units(tx, allocation) if allocation.devices else {}
     for device, units in allocation.devices:
         values = {"node": node, "device": device, "allocation": allocation.id, "units": units, "starts_at": start}
-        values |= {
-            "ends_at": allocation.ends_at,
-            "until": FOREVER if allocation.ends_at is None else allocation.ends_at,
-        }
+        values |= {"ends_at": allocation.ends_at, "most": most[device]}
         if tx.write(_book, values).rowcount == 0:
             raise Short(node, f"an atom on {node} was booked concurrently")
 

@@ -147,7 +147,8 @@ def _placed(step: Step, answer: Placed, request: Request, payload: Mapping[str, 
     if status.owes_restart:
         restarts = restarts.model_copy(update={"at": (*restarts.at, step.now)})
     of = f"{payload['nodes']} node{'s' if payload['nodes'] != 1 else ''}"
-    event = Event("PlacementDecision", f"{answer.node} of {of}, tier {answer.tier}", payload=payload)
+    within = "" if answer.inside is None else f", in its reservation {answer.inside.name}"
+    event = Event("PlacementDecision", f"{answer.node} of {of}, tier {answer.tier}{within}", payload=payload)
     step = step.let_go().on(
         restarts=restarts,
         owes_restart=False,
@@ -216,7 +217,9 @@ def _claim(step: Step, answer: Placed, instance: str) -> Allocation:
         ports=spec.requirements.required_host_ports,
         exclusive=placing.exclusive(spec, [sibling.mate for sibling in step.view.siblings]),
         devices=tuple(Booking(atom.id, atom.units) for atom in answer.devices),
-        starts_at=step.now if answer.devices else None,
+        starts_at=step.now if answer.devices or answer.inside else None,
+        ends_at=None if answer.inside is None else answer.inside.end,
+        inside=None if answer.inside is None else answer.inside.reservation,
     )
 
 
