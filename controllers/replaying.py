@@ -10,18 +10,19 @@ from controllers import placing
 from controllers.jobs.question import question
 from controllers.jobs.view import JobView, Sibling
 from controllers.placing import Mate, owner_of
+from controllers.reserving import holder_of
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.seen import board_of, spare_of
 from placement import Amounts, Claim, FleetView, NodeView, plan
 from placement.trace import Summary, summary
 from resources.canonical import Document
-from resources.devices import WHOLE
+from resources.devices import WHOLE, Device
 from resources.job import Job, JobSpec, JobStatus
 from resources.node import NodeSpec, NodeStatus
 from resources.pool import PoolSpec
 from resources.reference import Ref
 from resources.reservation import ReservationSpec, ReservationStatus
-from store import bookings, events, history
+from store import device_log, events, history
 from store.tx import Tx
 
 DECISIONS = ("PlacementDecision", "PlacementFailed")
@@ -39,13 +40,15 @@ class Replay:
 
 
 def replay(tx: Tx, event: int, fleet: Fleet) -> Replay | None:
-    """None without such a decision of a job. Devices count as they are now: the log does not tell of them."""
+    """None without such a decision of a job. Everything counts as the fleet view showed it to that pass."""
     record = events.by_id(tx, event)
     if record is None or record.type not in DECISIONS or record.ref.kind != "job" or "replay" not in record.payload:
         return None
     decided = Summary.from_dict(record.payload).to_dict()
+    told: Mapping[str, Any] = record.payload["replay"]
+    shown = told["revision"] + 1 if "revision" in told else record.revision
     try:
-        jobs, nodes, pools, reserved = (history.before(tx, record.revision, kind) for kind in KINDS)
+        jobs, nodes, pools, reserved = (history.before(tx, shown, kind) for kind in KINDS)
     except history.Compacted:
         return Replay(None, decided, {}, "what stood there then has been dropped from the log of changes")
     document = jobs.get(record.ref)
@@ -53,7 +56,10 @@ def replay(tx: Tx, event: int, fleet: Fleet) -> Replay | None:
     if document is None or pool is None:
         return Replay(None, decided, {}, "the job or its pool stood in no log yet")
     job = _job(record.ref, document)
-    view = _view(tx, jobs, nodes, pools, reserved)
+    devices = device_log.at(tx, told.get("devices", device_log.head(tx)))
+    view = _view(devices, jobs, nodes, pools, reserved)
+    for claim in told.get("ahead", ()):
+        view.put_claim(_ahead(claim))
     view.drop_claim(str(record.ref))
     mates = [_job(ref, other) for ref, other in jobs.items() if ref != record.ref]
     siblings = tuple(
@@ -61,7 +67,6 @@ def replay(tx: Tx, event: int, fleet: Fleet) -> Replay | None:
         for mate in mates
         if mate.spec.bundle == job.spec.bundle and mate.project == job.project
     )
-    told: Mapping[str, Any] = record.payload["replay"]
     asked = question(job, job.status, JobView(siblings=siblings), view, told["excluded"], now=told["now"])
     spec, going = PoolSpec.model_validate(pool["spec"]), "deletionTimestamp" in pool["metadata"]
     policy = placing.policy_of(spec, fleet.scheduling, archived=going)
@@ -79,7 +84,7 @@ def _job(ref: Ref, document: Document) -> Job:
 
 
 def _view(
-    tx: Tx,
+    devices: Mapping[str, tuple[Device, ...]],
     jobs: Mapping[Ref, Document],
     nodes: Mapping[Ref, Document],
     pools: Mapping[Ref, Document],
@@ -87,7 +92,6 @@ def _view(
 ) -> FleetView:
     view = FleetView()
     specs = {ref.name: PoolSpec.model_validate(pool["spec"]) for ref, pool in pools.items()}
-    devices = bookings.all_devices(tx)
     for ref, document in nodes.items():
         spec, status = (
             NodeSpec.model_validate(document["spec"]),
@@ -131,7 +135,7 @@ def _view(
 
 def _claim(ref: Ref, job: Job, jobs: Mapping[Ref, Job]) -> Claim:
     """A job's devices are whole where it asked for whole ones, and the part of a GPU comes last."""
-    spec = job.spec
+    spec, taken = job.spec, job.status.reservation
     units = [ask.units for ask in placing.asks_of(spec) for _ in range(ask.count)]
     units += [WHOLE] * (len(job.status.devices) - len(units))
     mates = [Mate(other, mate.spec) for other, mate in jobs.items() if other != ref and mate.spec.bundle == spec.bundle]
@@ -143,7 +147,17 @@ def _claim(ref: Ref, job: Job, jobs: Mapping[Ref, Job]) -> Claim:
         spec.requirements.required_host_ports,
         placing.exclusive(spec, mates),
         devices=tuple(zip(job.status.devices, units, strict=False)),
+        end=None if taken is None else taken.until,
+        reservation=None if taken is None else taken.uid,
+        inside=taken is not None,
     )
+
+
+def _ahead(plain: Document) -> Claim:
+    """A claim as the view showed it before it was stored."""
+    lists = {name: tuple(value) for name, value in plain.items() if isinstance(value, list)}
+    devices = tuple((atom, units) for atom, units in plain["devices"])
+    return Claim(**{**plain, **lists, "amounts": Amounts(*plain["amounts"]), "devices": devices})
 
 
 def _held(ref: Ref, document: Document) -> list[Claim]:
@@ -165,6 +179,8 @@ def _held(ref: Ref, document: Document) -> list[Claim]:
                 devices,
                 status.start,
                 status.end,
+                document["metadata"]["uid"],
+                holder=holder_of(ref.project, spec),
             )
         )
     return found

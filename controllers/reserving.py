@@ -40,11 +40,11 @@ def request_of(resource: Reservation, now: float, excluded: Mapping[str, str] | 
     )
 
 
-def holder_of(resource: Reservation) -> str | None:
+def holder_of(project: str, spec: ReservationSpec) -> str | None:
     """Whose jobs it is for, as the placer calls them: a bundle, or one job. Any other text is a note for people."""
-    told = (resource.spec.holder or "").removeprefix("bundle/").removeprefix("job/")
+    told = (spec.holder or "").removeprefix("bundle/").removeprefix("job/")
     names = told.split("/")
-    return f"{resource.project}/{'.'.join(names)}" if told and len(names) in (1, 3) else None
+    return f"{project}/{'.'.join(names)}" if told and len(names) in (1, 3) else None
 
 
 def capabilities(spec: ReservationSpec) -> tuple[str, ...]:
@@ -78,7 +78,7 @@ def allocation(resource: Reservation, placed: Placed, number: int, fleet: FleetV
         ends_at=end,
         tenant=spec.tenant,
         lease=spec.lease,
-        holder=holder_of(resource),
+        holder=holder_of(resource.project, resource.spec),
     )
 
 
@@ -92,7 +92,7 @@ def held(one: Allocation) -> Held:
 
 def seekers(reader: Reader, resource: Reservation) -> tuple[Ref, ...]:
     """The jobs that it is for."""
-    holder = (holder_of(resource) or "").rpartition("/")[2]
+    holder = (holder_of(resource.project, resource.spec) or "").rpartition("/")[2]
     jobs = reader.by_label("job", BUNDLE_LABEL, holder.partition(".")[0], resource.project) if holder else ()
     return tuple(job.ref for job in jobs if "." not in holder or job.name == holder)
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from typing import Any
 
-from sqlalchemy import Integer, Row, bindparam, delete, insert, literal_column, select, update
+from sqlalchemy import Integer, bindparam, delete, insert, literal_column, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from resources.allocation import Allocation
-from resources.canonical import canonical
 from resources.devices import WHOLE, Device
-from store import timed
+from store import device_log, timed
+from store.device_rows import read, written
 from store.errors import Short
 from store.notes import DevicesSet
 from store.statements import prepared
@@ -94,56 +92,29 @@ def set_devices(tx: Tx, node: str, found: Iterable[Device]) -> None:
     for gone in {device.id for device in before} - {device.id for device in wanted}:
         tx.write(_drop, {"n": node, "d": gone})
     for position, device in enumerate(wanted):
-        tx.write(_set, _row(node, position, device))
-    tx.note(DevicesSet(node, wanted))
+        tx.write(_set, written(node, position, device))
+    tx.note(DevicesSet(node, wanted, device_log.add(tx, node, wanted)))
 
 
 def sicken(tx: Tx, node: str, ids: Iterable[str]) -> None:
     """What a node says is sick takes nothing more from now on; when it counts as well again is for others to say."""
     if sum(tx.write(_sicken, {"n": node, "d": device}).rowcount for device in ids):
-        tx.note(DevicesSet(node, devices_of(tx, node)))
+        found = devices_of(tx, node)
+        tx.note(DevicesSet(node, found, device_log.add(tx, node, found)))
 
 
 def devices_of(tx: Tx, node: str) -> tuple[Device, ...]:
-    return tuple(map(_read, tx.execute(_listed_on, {"n": node})))
+    return tuple(read(row._mapping) for row in tx.execute(_listed_on, {"n": node}))
 
 
 def all_devices(tx: Tx) -> dict[str, tuple[Device, ...]]:
     """By node, for nodes that have any."""
     found: dict[str, list[Device]] = {}
     for row in tx.execute(_list):
-        found.setdefault(row.node, []).append(_read(row))
+        found.setdefault(row.node, []).append(read(row._mapping))
     return {node: tuple(listed) for node, listed in found.items()}
 
 
 def all_bookings(tx: Tx) -> tuple[tuple[str, str, str, int], ...]:
     """Node, device, allocation and units of every booking."""
     return tuple((row.node, row.device, row.allocation, row.units) for row in tx.execute(_booked))
-
-
-def _row(node: str, position: int, device: Device) -> dict[str, Any]:
-    return {
-        "node": node,
-        "id": device.id,
-        "class": device.kind,
-        "attributes": canonical(device.attributes),
-        "healthy": int(device.healthy),
-        "bookable": int(device.bookable),
-        "position": position,
-        "numa": device.numa,
-        "parent": device.parent,
-        "links": canonical(device.links),
-    }
-
-
-def _read(row: Row[Any]) -> Device:
-    return Device(
-        id=row.id,
-        kind=row._mapping["class"],
-        attributes=json.loads(row.attributes),
-        healthy=bool(row.healthy),
-        bookable=bool(row.bookable),
-        numa=row.numa,
-        parent=row.parent,
-        links=json.loads(row.links),
-    )

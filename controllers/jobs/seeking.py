@@ -20,7 +20,7 @@ from resources.conditions import Condition, condition
 from resources.devices import Booking
 from resources.event import Event
 from resources.instants import rfc3339
-from resources.job import JobStatus
+from resources.job import JobStatus, TakenFrom
 from resources.pool import Pool
 from resources.reference import Ref
 
@@ -131,7 +131,7 @@ def _place(step: Step, pool: Pool, facts: Facts) -> Decision:
     policy = placing.policy_of(pool.spec, step.view.scheduling, archived=pool.deleting)
     made = plan(request, fleet, policy, seed=facts.seed)
     payload = summary(made, policy.ranking).to_dict()
-    payload["replay"] = {"seed": facts.seed, "now": step.now, "excluded": dict(facts.excluded)}
+    payload["replay"] = {"seed": facts.seed, "now": step.now, "excluded": dict(facts.excluded), **facts.seen}
     if isinstance(made.answer, Placed):
         return _placed(step, made.answer, request, payload)
     return _nowhere(step, payload)
@@ -164,6 +164,7 @@ def _placed(step: Step, answer: Placed, request: Request, payload: Mapping[str, 
         instance_id=str(instance),
         instance_key=spec.role,
         devices=tuple(atom.id for atom in answer.devices),
+        reservation=_taken_from(answer),
         gpu_index=next((atom.position for atom in answer.devices if atom.kind == placing.GPU), None),
     )
     step = step.plus(claims=(Reserve(claim, request.labels),), events=(event,), wake=_followers(step))
@@ -174,6 +175,11 @@ def _placed(step: Step, answer: Placed, request: Request, payload: Mapping[str, 
     effect = commands.start(job, instance, answer.node, step.status.devices, step.status.gpu_index)
     ready = condition("Ready", False, "Starting", f"starts on {answer.node}")
     return step.on(phase="starting").plus(effects=(effect,)).end(ready, room=answer.node, cite=event)
+
+
+def _taken_from(answer: Placed) -> TakenFrom | None:
+    inside = answer.inside
+    return None if inside is None else TakenFrom(name=inside.name, uid=inside.reservation, until=inside.end)
 
 
 def _nowhere(step: Step, payload: Mapping[str, object]) -> Decision:
@@ -257,7 +263,14 @@ def _pending(step: Step) -> Step:
 def _emptied(step: Step) -> Step:
     status = without_instance(step.status)
     return step.on(**{name: getattr(status, name) for name in ("node", "tier", "zone", "address", "instance_key")}).on(
-        instance_id=None, pid=None, started_at=None, ready_at=None, ports=(), devices=(), gpu_index=None
+        instance_id=None,
+        pid=None,
+        started_at=None,
+        ready_at=None,
+        ports=(),
+        devices=(),
+        reservation=None,
+        gpu_index=None,
     )
 
 

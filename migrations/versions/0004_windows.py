@@ -12,6 +12,10 @@ down_revision = "0003"
 def upgrade() -> None:
     op.add_column("allocations", sa.Column("holder", sa.Text(), nullable=True))
     op.add_column("allocations", sa.Column("inside", sa.Text(), nullable=True))
+    op.execute(
+        "UPDATE allocations SET holder = (SELECT project || '/' || replace(json_extract(spec, '$.holder'), 'bundle/', '')"
+        " FROM resources WHERE uid = allocations.uid) WHERE kind = 'reservation'"
+    )
     op.create_index(
         "ix_allocations_timed",
         "allocations",
@@ -27,5 +31,10 @@ def upgrade() -> None:
         sa.Column("devices", sa.Text(), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_device_log")),
         sqlite_autoincrement=True,
+    )
+    op.execute(
+        "INSERT INTO device_log (node, revision, devices) SELECT node, 0, json_group_array(json_object('node', node,"
+        " 'id', id, 'class', class, 'attributes', attributes, 'healthy', healthy, 'bookable', bookable, 'position',"
+        " position, 'numa', numa, 'parent', parent, 'links', links)) FROM devices GROUP BY node"
     )
     op.create_index("ix_device_log_node", "device_log", ["node", "id"], unique=False)

@@ -23,6 +23,7 @@ from resources.reference import Ref
 from store import bookings, ledger, resources
 from store.errors import Short
 from store.store import Store
+from store.tables import TIMED
 from tests.builders import POOL, a_pool
 
 REASONS = ("cordoned", "unreachable", "dedicated=acme", "dedicated=zen", "not ready")
@@ -122,8 +123,12 @@ TABLES = (
 
 
 def tables(lines: list[str]) -> list[str]:
-    """Tables in the order in which they are first touched, the look whether the claim is there already left out."""
-    words = [re.findall(r"(?:FROM|INTO|UPDATE) (\w+)", line)[0] for line in lines[1:]]
+    """Tables in the order in which they are first touched.
+
+    The looks whether the claim is there already, and at what is held for a time, are left out.
+    """
+    touching = [line for line in lines[1:] if TIMED not in line]
+    words = [re.findall(r"(?:FROM|INTO|UPDATE) (\w+)", line)[0] for line in touching]
     return [word for word in dict.fromkeys(words) if word in TABLES]
 
 
