@@ -119,7 +119,7 @@ def begun(study: Study) -> Iterator[Trial]:
     for claim in study.fleet.held_for(asked.holders):
         if claim.start is not None and asked.start is not None and claim.start > asked.start:
             text = f"its reservation {spoken(claim.owner)} had begun, at {rfc3339(claim.start)}"
-            yield study.trial(text, request=replace(asked, start=claim.start))
+            yield study.trial(text, request=replace(asked, start=claim.start, end=None))
 
 
 def asking_less(study: Study) -> Iterator[Trial]:

@@ -262,15 +262,9 @@ def _pending(step: Step) -> Step:
 
 def _emptied(step: Step) -> Step:
     status = without_instance(step.status)
-    return step.on(**{name: getattr(status, name) for name in ("node", "tier", "zone", "address", "instance_key")}).on(
-        instance_id=None,
-        pid=None,
-        started_at=None,
-        ready_at=None,
-        ports=(),
-        devices=(),
-        reservation=None,
-        gpu_index=None,
+    where = ("node", "tier", "zone", "address", "instance_key", "reservation")
+    return step.on(**{name: getattr(status, name) for name in where}).on(
+        instance_id=None, pid=None, started_at=None, ready_at=None, ports=(), devices=(), gpu_index=None
     )
 
 

@@ -13,7 +13,8 @@ def upgrade() -> None:
     op.add_column("allocations", sa.Column("holder", sa.Text(), nullable=True))
     op.add_column("allocations", sa.Column("inside", sa.Text(), nullable=True))
     op.execute(
-        "UPDATE allocations SET holder = (SELECT project || '/' || replace(json_extract(spec, '$.holder'), 'bundle/', '')"
+        "UPDATE allocations SET holder = (SELECT project || '/' ||"
+        " replace(replace(replace(json_extract(spec, '$.holder'), 'bundle/', ''), 'job/', ''), '/', '.')"
         " FROM resources WHERE uid = allocations.uid) WHERE kind = 'reservation'"
     )
     op.create_index(
