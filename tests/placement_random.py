@@ -141,9 +141,9 @@ class Source:
         return Amounts(self.any(500, 1000, 1500, 2000), self.one(0, 1, 2), self.one(0, 1, 2))
 
     def claim(self, allocation: str | None = None) -> Claim:
-        node, timed = self.any(*NAMES), self.random.random() < 0.3
-        reservation = self.any(None, *RESERVED) if timed else None
-        inside = reservation is not None and self.random.random() < 0.4
+        node, timed = self.any(*NAMES), self.random.random() < 0.35
+        reservation = self.any(None, "r1", *RESERVED) if timed else None
+        inside = reservation is not None and self.random.random() < 0.3
         atoms = self.some(*range(5), odd=0.3) if self.random.random() < 0.4 else ()
         return Claim(
             allocation or self.any(*ALLOCATIONS),
@@ -154,8 +154,8 @@ class Source:
             self.one(False, True, odd=0.1),
             self.one(None, "acme"),
             tuple((f"{node}-{at}", self.one(WHOLE, 300, 500)) for at in sorted(atoms)),
-            self.any(None, 0.0, 150.0, 155.0) if timed else None,
-            self.any(None, 90.0, 160.0, 250.0) if timed else None,
+            self.any(None, 0.0, 0.0, 0.0, 150.0, 155.0) if timed else None,
+            self.any(None, 90.0, 160.0, 250.0, 250.0) if timed else None,
             reservation,
             inside,
             None if inside or reservation is None else RESERVED[reservation],
@@ -224,7 +224,7 @@ class Source:
             start=self.any(None, 100.0),
             end=self.one(None, 155.0, 200.0),
             at_once=self.one(True, False),
-            holders=self.any(frozenset(), frozenset({f"default/{bundle}", f"default/{bundle}.{role}.{job}"})),
+            holders=self.one(frozenset({f"default/{bundle}", f"default/{bundle}.{role}.{job}"}), frozenset()),
         )
 
     def world(self) -> World:
