@@ -61,7 +61,10 @@ class ReservationController:
         )
 
     def decide(self, resource: Reservation, view: ReservationView, facts: Facts) -> Decision:
-        """Booked once and as asked, or waiting; a changed spec keeps what it had until it has its new place."""
+        """Booked once and as asked, or waiting; a changed spec keeps what it had until it has its new place.
+
+        So does one of whose nodes or devices something is gone or sick: it is booked anew where there is room.
+        """
         now = kept(facts.now)
         status = resource.status
         if resource.deleting:
@@ -70,7 +73,7 @@ class ReservationController:
         current = status.booked_generation == resource.generation or _planned(resource, view.allocations)
         if view.allocations and _over(view.allocations, now):
             return _expired(resource, view, "its time is over")
-        if view.allocations and current:
+        if view.allocations and current and not reserving.broken(view.allocations, view.fleet):
             return _holding(resource, view, view.allocations, now)
         if status.phase == "expired" and current:
             return _expired(resource, view, "its time is over")
@@ -168,10 +171,11 @@ def _waiting(
     since = resource.status.waiting_since
     fresh = since is None
     names = tuple(dict.fromkeys(view.preemptible[name] for name in in_the_way))
+    whole = bool(view.allocations) and not reserving.broken(view.allocations, view.fleet)
     status = _status(
         resource,
         condition("Ready", False, "NoFit", f"waits for a place: {said}"),
-        condition("Booked", bool(view.allocations), "Guaranteed" if view.allocations else "NoFit", said),
+        condition("Booked", whole, "Guaranteed" if whole else "NoFit", said),
         condition("Unschedulable", True, reason, said),
         phase=resource.status.phase if view.allocations else "pending",
         allocations=tuple(map(reserving.held, view.allocations)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from controllers.expansion import BUNDLE_LABEL
 from controllers.placing import asks_of_devices
@@ -80,6 +80,19 @@ def allocation(resource: Reservation, placed: Placed, number: int, fleet: FleetV
         lease=spec.lease,
         holder=holder_of(resource.project, resource.spec),
     )
+
+
+def broken(allocations: Sequence[Allocation], fleet: FleetView) -> bool:
+    """Whether a node of it is gone, or one of its devices is gone or counts no longer."""
+    for one in allocations:
+        node = fleet.node(one.node)
+        if node is None:
+            return True
+        board = node.board
+        usable = set() if board is None else {name for at, name in enumerate(board.ids) if board.layout.usable[at]}
+        if any(booking.device not in usable for booking in one.devices):
+            return True
+    return False
 
 
 def held(one: Allocation) -> Held:
