@@ -105,6 +105,8 @@ def _view(
         caps = [0.0 if amount is None else amount.cap for amount in amounts]
         labels = document["metadata"].get("labels", {})
         reasons = dict.fromkeys(row.reason for row in status.no_schedule)
+        if not status.capacity:
+            reasons["no inventory"] = None
         view.put_node(
             NodeView(
                 name=ref.name,
