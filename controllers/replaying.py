@@ -9,24 +9,21 @@ from typing import Any
 from controllers import placing
 from controllers.jobs.question import question
 from controllers.jobs.view import JobView, Sibling
-from controllers.placing import Mate, owner_of
-from controllers.reserving import holder_of
+from controllers.placing import Mate
 from controllers.runtime.fleet import Fleet
-from controllers.runtime.seen import board_of, spare_of
+from controllers.runtime.seen import board_of, seen, spare_of
 from placement import Amounts, Claim, FleetView, NodeView, plan
 from placement.trace import Summary, summary
 from resources.canonical import Document
-from resources.devices import WHOLE, Device
+from resources.devices import Device
 from resources.job import Job, JobSpec, JobStatus
 from resources.node import NodeSpec, NodeStatus
 from resources.pool import PoolSpec
 from resources.reference import Ref
-from resources.reservation import ReservationSpec, ReservationStatus
-from store import device_log, events, history
+from store import events, history, placement_log
 from store.tx import Tx
 
 DECISIONS = ("PlacementDecision", "PlacementFailed")
-OVER = ("completed", "dropped", "dormant", "pending")
 
 
 @dataclass(frozen=True)
@@ -46,9 +43,10 @@ def replay(tx: Tx, event: int, fleet: Fleet) -> Replay | None:
         return None
     decided = Summary.from_dict(record.payload).to_dict()
     told: Mapping[str, Any] = record.payload["replay"]
-    shown = told["revision"] + 1 if "revision" in told else record.revision
+    if "placements" not in told:
+        return Replay(None, decided, {}, "it was made before there was a log of placements")
     try:
-        jobs, nodes, pools, reserved = (history.before(tx, shown, kind) for kind in KINDS)
+        jobs, nodes, pools = (history.before(tx, told["revision"] + 1, kind) for kind in KINDS)
     except history.Compacted:
         return Replay(None, decided, {}, "what stood there then has been dropped from the log of changes")
     document = jobs.get(record.ref)
@@ -56,11 +54,14 @@ def replay(tx: Tx, event: int, fleet: Fleet) -> Replay | None:
     if document is None or pool is None:
         return Replay(None, decided, {}, "the job or its pool stood in no log yet")
     job = _job(record.ref, document)
-    devices = device_log.at(tx, told.get("devices", device_log.head(tx)))
-    view = _view(devices, jobs, nodes, pools, reserved)
+    number = told["placements"]
+    view = _view(placement_log.devices_at(tx, number), nodes, pools)
+    for allocation in placement_log.claims_at(tx, number):
+        view.put_claim(seen(allocation))
     for claim in told.get("ahead", ()):
         view.put_claim(_ahead(claim))
-    view.drop_claim(str(record.ref))
+    for name in told["without"]:
+        view.drop_claim(name)
     mates = [_job(ref, other) for ref, other in jobs.items() if ref != record.ref]
     siblings = tuple(
         Sibling(mate.ref, Mate(mate.ref, mate.spec))
@@ -74,7 +75,7 @@ def replay(tx: Tx, event: int, fleet: Fleet) -> Replay | None:
     return Replay(again == decided, decided, again)
 
 
-KINDS = ("job", "node", "pool", "reservation")
+KINDS = ("job", "node", "pool")
 
 
 def _job(ref: Ref, document: Document) -> Job:
@@ -85,10 +86,8 @@ def _job(ref: Ref, document: Document) -> Job:
 
 def _view(
     devices: Mapping[str, tuple[Device, ...]],
-    jobs: Mapping[Ref, Document],
     nodes: Mapping[Ref, Document],
     pools: Mapping[Ref, Document],
-    reserved: Mapping[Ref, Document],
 ) -> FleetView:
     view = FleetView()
     specs = {ref.name: PoolSpec.model_validate(pool["spec"]) for ref, pool in pools.items()}
@@ -125,34 +124,7 @@ def _view(
                 board=board_of(devices.get(ref.name, ())),
             )
         )
-    mates = {ref: _job(ref, document) for ref, document in jobs.items()}
-    for ref, job in mates.items():
-        if job.status.node is not None and job.status.phase not in OVER:
-            view.put_claim(_claim(ref, job, mates))
-    for ref, document in reserved.items():
-        for claim in _held(ref, document):
-            view.put_claim(claim)
     return view
-
-
-def _claim(ref: Ref, job: Job, jobs: Mapping[Ref, Job]) -> Claim:
-    """A job's devices are whole where it asked for whole ones, and the part of a GPU comes last."""
-    spec, taken = job.spec, job.status.reservation
-    units = [ask.units for ask in placing.asks_of(spec) for _ in range(ask.count)]
-    units += [WHOLE] * (len(job.status.devices) - len(units))
-    mates = [Mate(other, mate.spec) for other, mate in jobs.items() if other != ref and mate.spec.bundle == spec.bundle]
-    return Claim(
-        str(ref),
-        job.status.node or "",
-        owner_of(ref),
-        placing.amounts_of(spec),
-        spec.requirements.required_host_ports,
-        placing.exclusive(spec, mates),
-        devices=tuple(zip(job.status.devices, units, strict=False)),
-        end=None if taken is None else taken.until,
-        reservation=None if taken is None else taken.uid,
-        inside=taken is not None,
-    )
 
 
 def _ahead(plain: Document) -> Claim:
@@ -160,29 +132,3 @@ def _ahead(plain: Document) -> Claim:
     lists = {name: tuple(value) for name, value in plain.items() if isinstance(value, list)}
     devices = tuple((atom, units) for atom, units in plain["devices"])
     return Claim(**{**plain, **lists, "amounts": Amounts(*plain["amounts"]), "devices": devices})
-
-
-def _held(ref: Ref, document: Document) -> list[Claim]:
-    spec = ReservationSpec.model_validate(document["spec"])
-    status = ReservationStatus.model_validate(document.get("status") or {})
-    found = []
-    for number, held in enumerate(status.allocations):
-        amounts = Amounts(held.amounts.vcpu_milli, held.amounts.cores, held.amounts.memory_mib)
-        devices = tuple((device.id, device.units) for device in held.devices)
-        found.append(
-            Claim(
-                f"{ref}#{number}",
-                held.node,
-                f"{ref.project}/{ref.name}",
-                amounts,
-                (),
-                spec.lease,
-                spec.tenant,
-                devices,
-                status.start,
-                status.end,
-                document["metadata"]["uid"],
-                holder=holder_of(ref.project, spec),
-            )
-        )
-    return found

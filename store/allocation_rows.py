@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sqlalchemy import Row
-
 from resources.allocation import Allocation
 from resources.canonical import canonical
 from resources.devices import Booking
@@ -38,7 +36,7 @@ def written(a: Allocation) -> dict[str, Any]:
     }
 
 
-def read(row: Row[Any]) -> Allocation:
+def read(row: Any) -> Allocation:
     return Allocation(
         id=row.id,
         uid=row.uid,

@@ -9,7 +9,7 @@ from sqlalchemy.dialects.sqlite import insert as upsert
 
 from resources.allocation import Allocation
 from resources.devices import WHOLE, Device
-from store import device_log, timed
+from store import placement_log, timed
 from store.device_rows import read, written
 from store.errors import Short
 from store.notes import DevicesSet
@@ -93,14 +93,14 @@ def set_devices(tx: Tx, node: str, found: Iterable[Device]) -> None:
         tx.write(_drop, {"n": node, "d": gone})
     for position, device in enumerate(wanted):
         tx.write(_set, written(node, position, device))
-    tx.note(DevicesSet(node, wanted, device_log.add(tx, node, wanted)))
+    tx.note(DevicesSet(node, wanted, placement_log.devices_set(tx, node, wanted)))
 
 
 def sicken(tx: Tx, node: str, ids: Iterable[str]) -> None:
     """What a node says is sick takes nothing more from now on; when it counts as well again is for others to say."""
     if sum(tx.write(_sicken, {"n": node, "d": device}).rowcount for device in ids):
         found = devices_of(tx, node)
-        tx.note(DevicesSet(node, found, device_log.add(tx, node, found)))
+        tx.note(DevicesSet(node, found, placement_log.devices_set(tx, node, found)))
 
 
 def devices_of(tx: Tx, node: str) -> tuple[Device, ...]:

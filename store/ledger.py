@@ -9,7 +9,7 @@ from sqlalchemy import Integer, Row, bindparam, delete, func, insert, or_, selec
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from resources.allocation import Allocation
-from store import bookings, node_labels, timed
+from store import bookings, node_labels, placement_log, timed
 from store.allocation_rows import read, written
 from store.errors import Short
 from store.notes import BlocksChanged, Released, Reserved, RoomSet
@@ -122,9 +122,9 @@ def reserve(tx: Tx, allocation: Allocation, labels: Mapping[str, str] | None = N
             raise Short(allocation.node, f"{port} on {allocation.node} was taken concurrently")
     tx.write(_insert, {**written(allocation), "created_at": tx.now})
     _roll(tx, allocation.pool, {r: (0, a) for r, a in scalars(allocation) if a})
-    tx.note(Reserved(allocation))
+    tx.note(Reserved(allocation, placement_log.claimed(tx, allocation)))
     for changed in timed.prolong(tx, allocation):
-        tx.note(Reserved(changed))
+        tx.note(Reserved(changed, placement_log.claimed(tx, changed)))
 
 
 def release(tx: Tx, allocation_id: str) -> Allocation | None:
@@ -139,7 +139,7 @@ def release(tx: Tx, allocation_id: str) -> Allocation | None:
     tx.write(_free_ports, {"i": found.id})
     tx.write(_delete, {"i": found.id})
     _roll(tx, found.pool, {r: (0, -a) for r, a in scalars(found) if a})
-    tx.note(Released(found))
+    tx.note(Released(found, placement_log.let_go(tx, found.id)))
     return found
 
 

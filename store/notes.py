@@ -30,11 +30,15 @@ class Gone:
 @dataclass(frozen=True)
 class Reserved:
     allocation: Allocation
+    number: int = 0
+    """Of the entry in the log of placements."""
 
 
 @dataclass(frozen=True)
 class Released:
     allocation: Allocation
+    number: int = 0
+    """Of the entry in the log of placements."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,7 @@ class DevicesSet:
     node: str
     devices: tuple[Device, ...]
     number: int = 0
-    """Of the entry in the log of devices."""
+    """Of the entry in the log of placements."""
 
 
 @dataclass(frozen=True)

@@ -211,14 +211,15 @@ devices = Table(
     Column("links", Text, nullable=False, server_default="{}"),
 )
 
-device_log = Table(
-    "device_log",
+placement_log = Table(
+    "placement_log",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=True),
-    Column("node", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("name", Text, nullable=False),
     Column("revision", BigInteger, nullable=False),
-    Column("devices", Text, nullable=False),
-    Index("ix_device_log_node", "node", "id"),
+    Column("document", Text, nullable=False),
+    Index("ix_placement_log_kind_name_id", "kind", "name", "id"),
     sqlite_autoincrement=True,
 )
 

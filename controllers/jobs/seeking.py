@@ -132,6 +132,7 @@ def _place(step: Step, pool: Pool, facts: Facts) -> Decision:
     made = plan(request, fleet, policy, seed=facts.seed)
     payload = summary(made, policy.ranking).to_dict()
     payload["replay"] = {"seed": facts.seed, "now": step.now, "excluded": dict(facts.excluded), **facts.seen}
+    payload["replay"]["without"] = [claim.id for claim in step.held]
     if isinstance(made.answer, Placed):
         return _placed(step, made.answer, request, payload)
     return _nowhere(step, payload)

@@ -17,7 +17,7 @@ from resources.job import Job
 from resources.node import Node
 from resources.pool import Pool, PoolSpec
 from resources.reservation import Reservation
-from store import bookings, changes, device_log, ledger, nodes, resources
+from store import bookings, changes, ledger, nodes, placement_log, resources
 from store.notes import BlocksChanged, DevicesSet, Gone, NodeReported, Released, Reserved, RoomSet, Written
 from store.store import Store
 from store.tx import Tx
@@ -52,7 +52,7 @@ class Fleet:
         self._ahead: dict[str, Allocation] = {}
         """Claims that are shown and not stored yet."""
         self._revision = 0
-        self._devices = 0
+        self._placements = 0
         self._waiting: dict[str, dict[str, Waiting]] = {}
         self.gained: set[str] = set()
         """Pools that gained room since the set was last emptied."""
@@ -100,9 +100,9 @@ class Fleet:
         return self._gains.get(pool, 0)
 
     def seen(self) -> Document:
-        """What the view shows: the newest revision, the newest entry in the log of devices, claims ahead of both."""
+        """What the view shows: the newest revision, the newest entry in the log of placements, claims ahead of both."""
         ahead = [_plain(seen(allocation)) for allocation in self._ahead.values()]
-        return {"revision": self._revision, "devices": self._devices, **({"ahead": ahead} if ahead else {})}
+        return {"revision": self._revision, "placements": self._placements, **({"ahead": ahead} if ahead else {})}
 
     def waiting(self, pool: str) -> tuple[Waiting, ...]:
         """Jobs and reservations that wait for a place, by priority, then age."""
@@ -116,7 +116,7 @@ class Fleet:
         )
 
     def _load(self, tx: Tx) -> None:
-        self._revision, self._devices = changes.head(tx), device_log.head(tx)
+        self._revision, self._placements = changes.head(tx), placement_log.head(tx)
         for pool in resources.list_all(tx, "pool"):
             assert isinstance(pool, Pool)
             self._pool(pool)
@@ -142,8 +142,8 @@ class Fleet:
                     self._revision = max(self._revision, resource.resource_version)
                 case Gone(revision=revision):
                     self._revision = max(self._revision, revision)
-                case DevicesSet(number=number):
-                    self._devices = max(self._devices, number)
+                case DevicesSet(number=number) | Reserved(number=number) | Released(number=number):
+                    self._placements = max(self._placements, number)
                 case _:
                     pass
             match note:

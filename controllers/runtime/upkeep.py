@@ -10,7 +10,7 @@ from functools import partial
 import structlog
 
 from controllers.runtime.patience import Patience
-from store import changes, device_log, orphans, retention, set_back, workflow_runs
+from store import changes, orphans, placement_log, retention, set_back, workflow_runs
 from store.environment import Environment, Task
 from store.errors import Failed
 from store.retention import Keys
@@ -70,7 +70,7 @@ class Upkeep:
             if some < AT_ONCE:
                 break
         if dropped:
-            self._patience.write(device_log.compact)
+            self._patience.write(placement_log.compact)
         return dropped
 
     def sweep(self) -> None:

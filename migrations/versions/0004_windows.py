@@ -1,4 +1,4 @@
-"""Reservations that jobs take their room from, amounts that are held for a time, and the log of nodes' devices."""
+"""Reservations that jobs take their room from, amounts that are held for a time, and the log that replays read."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ from alembic import op
 
 revision = "0004"
 down_revision = "0003"
+DEVICES = "node id class attributes healthy bookable position numa parent links"
+CLAIM = (
+    "id uid owner_project owner_name instance pool node capacity_milli cores memory_mib ports exclusive kind devices"
+    " starts_at ends_at tenant lease holder inside"
+)
 
 
 def upgrade() -> None:
@@ -25,17 +30,26 @@ def upgrade() -> None:
         sqlite_where=sa.text("kind <> 'job' OR inside IS NOT NULL OR ends_at IS NOT NULL"),
     )
     op.create_table(
-        "device_log",
+        "placement_log",
         sa.Column("id", sa.Integer(), nullable=False, autoincrement=True),
-        sa.Column("node", sa.Text(), nullable=False),
+        sa.Column("kind", sa.Text(), nullable=False),
+        sa.Column("name", sa.Text(), nullable=False),
         sa.Column("revision", sa.BigInteger(), nullable=False),
-        sa.Column("devices", sa.Text(), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_device_log")),
+        sa.Column("document", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_placement_log")),
         sqlite_autoincrement=True,
     )
     op.execute(
-        "INSERT INTO device_log (node, revision, devices) SELECT node, 0, json_group_array(json_object('node', node,"
-        " 'id', id, 'class', class, 'attributes', attributes, 'healthy', healthy, 'bookable', bookable, 'position',"
-        " position, 'numa', numa, 'parent', parent, 'links', links)) FROM devices GROUP BY node"
+        f"INSERT INTO placement_log (kind, name, revision, document) SELECT 'devices', node, 0,"
+        f" json_group_array({_object(DEVICES)}) FROM devices GROUP BY node"
     )
-    op.create_index("ix_device_log_node", "device_log", ["node", "id"], unique=False)
+    op.execute(
+        f"INSERT INTO placement_log (kind, name, revision, document) SELECT 'claim', id, 0, {_object(CLAIM)}"
+        " FROM allocations"
+    )
+    op.create_index("ix_placement_log_kind_name_id", "placement_log", ["kind", "name", "id"], unique=False)
+
+
+def _object(columns: str) -> str:
+    pairs = (f"'{name}', {name}" for name in columns.split())
+    return f"json_object({', '.join(pairs)})"

@@ -21,7 +21,7 @@ from resources.node import Amount, NodeStatus
 from resources.pool import Pool
 from resources.reference import Ref
 from resources.reservation import Held, HeldDevice, ReservationStatus
-from store import bookings, device_log, events, ledger, nodes, resources
+from store import bookings, events, ledger, nodes, placement_log, resources
 from store.store import Store
 from tests.builders import POOL, a_pool
 from tests.clocked import Clocked
@@ -104,7 +104,7 @@ def test_what_came_after_the_view_and_before_the_commit_counts_not(store: Store,
     assert fleet.seen()["revision"] > before["revision"]
     number = decided(store, fleet)
     with store.read() as tx:
-        assert fleet.seen()["devices"] == device_log.head(tx)
+        assert fleet.seen()["placements"] == placement_log.head(tx)
     store.write(lambda tx: resources.request_deletion(tx, resources.get(tx, Ref("node", "0"))))
     assert again(store, fleet, number).equal is True
 

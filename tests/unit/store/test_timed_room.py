@@ -9,7 +9,7 @@ import pytest
 from resources.allocation import Allocation
 from resources.devices import Booking, Device
 from resources.reference import Ref
-from store import bookings, capacity_audit, device_log, ledger, resources, timed
+from store import bookings, capacity_audit, changes, ledger, placement_log, resources, timed
 from store.errors import Short
 from store.store import Store
 from store.tables import TIMED
@@ -143,16 +143,33 @@ def test_the_look_at_what_is_held_for_a_time_reads_no_other_claim(store: Store) 
     assert "ix_allocations_timed" in str(lines)
 
 
-def test_the_log_of_devices_tells_what_was_there_at_any_of_its_entries(store: Store) -> None:
+def test_the_log_of_placements_tells_what_was_there_at_any_of_its_entries(store: Store) -> None:
     with store.read() as tx:
-        first, before = device_log.head(tx), bookings.devices_of(tx, "n")
+        first, before = placement_log.head(tx), bookings.devices_of(tx, "n")
+    night = a_booking("night", 1000, 0, None, "gpu-0")
+    store.write(lambda tx: ledger.reserve(tx, night))
     store.write(lambda tx: bookings.sicken(tx, "n", ["gpu-1"]))
+    store.write(lambda tx: ledger.release(tx, night.id))
     store.write(lambda tx: bookings.set_devices(tx, "n", before[:1]))
     with store.read() as tx:
-        told = [device_log.at(tx, first + step).get("n", ()) for step in (-1, 0, 1, 2)]
-    assert told == [(), before, (before[0], replace(before[1], healthy=False)), before[:1]]
+        devices = [placement_log.devices_at(tx, first + step).get("n", ()) for step in range(-1, 5)]
+        claims = [placement_log.claims_at(tx, first + step) for step in range(5)]
+    sick = (before[0], replace(before[1], healthy=False))
+    assert devices == [(), before, before, sick, sick, before[:1]]
+    assert claims == [(), (night,), (night,), (), ()]
 
 
-def test_the_log_of_devices_keeps_what_the_log_of_changes_reaches(store: Store) -> None:
+def test_the_log_of_placements_keeps_what_the_log_of_changes_reaches(store: Store) -> None:
+    claims = [a_claim(name, 100, "gpu-0") for name in ("a", "b")]
+    store.write(lambda tx: ledger.reserve(tx, claims[0]))
+    store.write(lambda tx: ledger.release(tx, "a"))
+    store.write(lambda tx: ledger.reserve(tx, claims[1]))
     store.write(lambda tx: bookings.sicken(tx, "n", ["gpu-1"]))
-    assert store.write(device_log.compact) == 0
+    assert store.write(placement_log.compact) == 0
+    store.write(lambda tx: resources.create(tx, Ref("node", "m"), {"pool": "p"}))
+    store.write(lambda tx: changes.compact(tx, 1))
+    assert store.write(placement_log.compact) == 3
+    with store.read() as tx:
+        now = placement_log.head(tx)
+        assert placement_log.claims_at(tx, now) == (claims[1],)
+        assert placement_log.devices_at(tx, now) == {"n": bookings.devices_of(tx, "n")}
