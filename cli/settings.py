@@ -63,6 +63,15 @@ class Definitions(Frozen):
     """The folder of each project; that of `default` is where the server was started, if there is an .rm in it."""
 
 
+class Workflows(Frozen):
+    """Child runs of resources."""
+
+    engine: Literal["store", "dbos"] = "store"
+    """What takes the runs that come; each goes on with those that it has begun."""
+    workers: Annotated[Int, Field(ge=1, le=64)] = 2
+    """Runs at once."""
+
+
 class ServerSettings(Frozen):
     """`http` and `agents` are listeners beside the unix sockets in the data folder, as HOST:PORT."""
 
@@ -78,6 +87,7 @@ class ServerSettings(Frozen):
     cadence: Cadence = Cadence()
     placement: Placement = Placement()
     definitions: Definitions = Definitions()
+    workflows: Workflows = Workflows()
     kill_at: Annotated[Text, Field(pattern=KILL_AT)] = ""
     """Where the server kills itself, for tests."""
 

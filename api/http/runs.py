@@ -104,6 +104,7 @@ def _forked(tx: Tx, run: RunRecord, shown: str) -> RunRecord:
         waits_for=None,
         created_at=tx.now,
         completed_at=None,
+        forked_from=run.run_id,
     )
     workflow_steps.copy(tx, run.run_id, made.run_id)
     workflow_runs.put(tx, made)
@@ -120,6 +121,8 @@ def run_document(tx: Tx, run: RunRecord) -> Document:
         "owner": owner_document(run.owner, keys.of(tx, [run.owner]).get(run.owner)),
         "workflow": run.workflow,
         "state": run.state,
+        "engine": run.engine,
+        "forkedFrom": run.forked_from,
         "processes": run.epoch,
         "steps": [{"name": one.name, "state": one.state} for one in workflow_steps.of(tx, run.run_id)],
         "waitsFor": run.waits_for,

@@ -40,9 +40,9 @@ def build(ctx, given):
 """
 
 
-@pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    with a_house(tmp_path) as opened:
+@pytest.fixture(params=["store", "dbos"])
+def house(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[House]:
+    with a_house(tmp_path, engine=request.param) as opened:
         opened.put("site")
         yield opened
 
