@@ -19,7 +19,7 @@ from typing import Any
 from uuid import uuid4
 
 from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer, SetWorkflowID
-from dbos.error import DBOSWorkflowCancelledError
+from dbos import error as dbos_errors
 
 from controllers.definitions.channel import Broken, Channel
 from controllers.definitions.dbos_run import Run
@@ -111,7 +111,7 @@ class Worker:
         self._runs.pop(run.id, None)
         run.tell(said)
         if not final:
-            raise DBOSWorkflowCancelledError("set aside")
+            raise dbos_errors.DBOSWorkflowCancelledError("set aside")
         return said
 
     def _recorded(self, run_id: str) -> list[str]:

@@ -43,9 +43,7 @@ class Limits:
 class Process:
     """One runner of one file as it was hashed. `notes` is where pid and start time are kept while it lives."""
 
-    def __init__(
-        self, path: Path, digest: str, limits: Limits, notes: Path | None, *, module: str = MODULE
-    ) -> None:
+    def __init__(self, path: Path, digest: str, limits: Limits, notes: Path | None, *, module: str = MODULE) -> None:
         self.path = path
         self.digest = digest
         self.deadline = 0.0

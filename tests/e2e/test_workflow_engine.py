@@ -6,12 +6,15 @@ import json
 import os
 import signal
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
+from api.http.runs import forked as fork
 from resources.resource import Resource
 from resources.workflow_run import Request, RunRecord
 from store import queue, resources, workflow_runs, workflow_steps
@@ -112,38 +115,43 @@ async def build(ctx, given):
     assert (run(house, run_id).state, run(house, run_id).result) == ("succeeded", "A")
 
 
-@pytest.mark.req("T45")
-@pytest.mark.parametrize("step", ["a", "b", "c"])
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_process_killed_at_any_step_is_followed_by_one_that_goes_on_behind_the_last_step(
-    house: House, step: str, when: str
-) -> None:
-    put(
-        house,
-        """
-def work(folder, name, victim, when):
-    first = not Path(folder, "killed").exists()
-    if name == victim and first and when == "before":
-        Path(folder, "killed").touch(); os.kill(os.getpid(), signal.SIGKILL)
-    note(folder, name)
-    if name == victim and first:
-        Path(folder, "killed").touch(); os.kill(os.getpid(), signal.SIGKILL)
+KILLED = """
+def work(folder, name):
+    for when in ("before", "after"):
+        marker = Path(folder, f"{when}-{name}")
+        if when == "after":
+            note(folder, name)
+        if not marker.exists():
+            marker.touch()
+            os.kill(victim(), signal.SIGKILL)
+            time.sleep(600)
     return name
 
 @workflow("build")
 def build(ctx, given):
-    made = [ctx.step(n, lambda n=n: work(given["folder"], n, given["victim"], given["when"])) for n in "abc"]
-    return "".join(made)
-""",
-    )
-    run_id = asked(house, victim=step, when=when)
-    house.host.engine.run(run_id)
-    assert run(house, run_id).state == "running"
+    return "".join(ctx.step(n, lambda n=n: work(given["folder"], n)) for n in "abc")
+
+"""
+
+
+@pytest.mark.req("T45")
+@pytest.mark.parametrize(
+    ("house", "victim"), [("store", "getpid"), ("dbos", "getpid"), ("dbos", "getppid")], indirect=["house"]
+)
+def test_a_process_killed_at_every_step_is_followed_by_one_that_goes_on_behind_the_last_step(
+    house: House, victim: str
+) -> None:
+    """Before the deed, and after it but before the record; of the second engine the runner, and the worker."""
+    put(house, KILLED + f"victim = os.{victim}\n")
+    run_id = asked(house)
+    for _ in range(6):
+        house.host.engine.run(run_id)
+        assert run(house, run_id).state == "running"
     house.host.engine.run(run_id)
     found = run(house, run_id)
-    assert (found.state, found.result, found.epoch, found.attempt) == ("succeeded", "abc", 2, 1)
-    expected = list("abc") if when == "before" else [n for n in "abc" for _ in range(1 + (n == step))]
-    assert seen(house) == expected
+    assert (found.state, found.result, found.epoch, found.attempt) == ("succeeded", "abc", 7, 1)
+    assert seen(house) == list("aabbcc")
+    assert steps(house, run_id) == [("a", "done"), ("b", "done"), ("c", "done")]
 
 
 @pytest.mark.req("T45")
@@ -230,6 +238,65 @@ def test_runs_that_were_asked_for_while_nobody_was_there_are_found_at_the_start(
         pass
     house.host.engine.stop(timeout=120)
     assert seen(house) == ["a", "b", "c"]
+
+
+@pytest.mark.req("T46")
+def test_a_run_that_is_cancelled_under_way_ends_with_its_process(house: House) -> None:
+    put(house, SLOW)
+    run_id = asked(house)
+    at_work = threading.Thread(target=house.host.engine.run, args=(run_id,))
+    at_work.start()
+    pid = house.folder / "pid"
+    while not (pid.exists() and pid.read_text()):
+        pass
+    house.store.write(lambda tx: workflow_runs.cancel(tx, run(house, run_id), "enough"))
+    at_work.join()
+    assert (run(house, run_id).state, run(house, run_id).error) == ("failed", "cancelled: enough")
+    assert not psutil.pid_exists(int(pid.read_text()))
+    house.host.engine.run(run_id)
+    assert seen(house) == ["a"]
+
+
+@pytest.mark.req("T43", "T45")
+def test_a_fork_begins_behind_what_is_done_and_tries_again_what_failed(house: House) -> None:
+    body = 'note(folder, "b") if Path(folder, "mended").exists() else 1 / 0'
+    put(house, STEPS.format(body=body))
+    run_id = asked(house)
+    house.host.engine.run(run_id)
+    assert run(house, run_id).state == "failed"
+    (house.folder / "mended").touch()
+    made = house.store.write(lambda tx: fork(tx, run(house, run_id), run_id))
+    house.host.engine.run(made.run_id)
+    found = run(house, made.run_id)
+    assert (found.state, found.result, found.attempt) == ("succeeded", {"made": ["A", "B", "C"]}, 2)
+    assert (found.forked_from, found.engine) == (run_id, run(house, run_id).engine)
+    assert seen(house) == ["a", "b", "c"]
+
+
+@pytest.mark.req("T42", "T45")
+def test_each_engine_goes_on_with_what_it_has_begun(tmp_path: Path) -> None:
+    """Whatever the setting says by now: the steps are where they were put."""
+    body = """
+@workflow("build")
+def build(ctx, given):
+    a = ctx.step("a", lambda: note(given["folder"], "a"))
+    return a + ctx.checkpoint("asked")
+"""
+    for number, (first, then) in enumerate([("store", "dbos"), ("dbos", "store")]):
+        folder = tmp_path / str(number)
+        with a_house(folder, engine=first) as house:
+            house.put("site")
+            put(house, body)
+            run_id = asked(house)
+            house.host.engine.run(run_id)
+            assert run(house, run_id).waits_for == "asked"
+        with a_house(folder, engine=then) as house:
+            house.store.write(lambda tx: workflow_steps.settle(tx, run(house, run_id), happened=True, result="!"))  # noqa: B023
+            house.host.engine.run(run_id)
+            assert run(house, run_id).state == "pending"
+            house.host.engines[first].run(run_id)
+            assert (run(house, run_id).result, run(house, run_id).engine) == ("A!", first)
+            assert seen(house) == ["a"]
 
 
 REPORT = """
