@@ -1,4 +1,4 @@
-"""Runs whose steps DBOS keeps: the server's side, which holds the worker up and answers for what must not be guessed."""
+"""Runs whose steps DBOS keeps: the server's side, which holds up the worker that speaks to DBOS."""
 
 from __future__ import annotations
 

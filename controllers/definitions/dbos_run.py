@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import queue
 import threading
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +24,7 @@ FORKED = "rmctl.forked-from:"
 class Run:
     """As the server asked for it; used up by one execution."""
 
-    def __init__(self, message: Document, send: Callable[[Document], None]) -> None:
+    def __init__(self, message: Document, send: Callable[[Document], None], clock: Callable[[], float]) -> None:
         self.id = str(message["id"])
         self.given: Document = {"workflow": message["workflow"], "input": message["input"]}
         self.forked_from: str | None = message.get("forked_from")
@@ -33,6 +32,7 @@ class Run:
         self.begun = False
         self._path = Path(message["path"])
         self._send = send
+        self._clock = clock
         self._known: dict[str, Document] = {}
         self._manual: set[str] = set()
         self._answers: queue.SimpleQueue[Document | None] = queue.SimpleQueue()
@@ -70,7 +70,7 @@ class Run:
         assert isinstance(runner, Process)
         try:
             self._has(runner)
-            said = converse(runner, self.given["input"], lambda ask: self._answer(ask, record), time.monotonic)
+            said = converse(runner, self.given["input"], lambda ask: self._answer(ask, record), self._clock)
         except Broken:
             pool.retire(runner, now=True)
             return {"cancelled": True} if self._cancelled else {"left": runner.ended()}
@@ -116,7 +116,7 @@ class Run:
                 self._note(name, None)
                 return {"next": "run"}
             case {"step": "end", "name": str() as name} if name not in self._manual:
-                told = {key: ask[key] for key in ("result", "error") if key in ask}
+                told: Document = {key: one for key, one in ask.items() if key in ("result", "error")}
                 self._known[name] = record(name, told)
                 self._note(name, told)
                 return {"next": "ok"}

@@ -1,7 +1,7 @@
 """The worker of the engine on DBOS: one process, in which each child run is a DBOS workflow and each step a DBOS step.
 
-What a workflow file does runs in runners, as it does everywhere. A run that waits, or whose runner died, is cancelled in
-DBOS's words, which leaves its steps; it is resumed when the server asks for it, and never by itself.
+What a workflow file does runs in runners, as it does everywhere. A run that waits, or whose runner died, is cancelled
+in DBOS's words, which leaves its steps; it is resumed when the server asks for it, and never by itself.
 """
 
 from __future__ import annotations
@@ -12,11 +12,9 @@ import signal
 import socket
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer, SetWorkflowID
 from dbos import error as dbos_errors
@@ -25,6 +23,7 @@ from controllers.definitions.channel import Broken, Channel
 from controllers.definitions.dbos_run import Run
 from controllers.definitions.pool import Pool
 from controllers.definitions.processes import Limits
+from controllers.runtime.environment import Threads
 from resources.canonical import Document, fingerprint
 from store.workflow_file import open_workflow_file
 
@@ -48,6 +47,8 @@ class Worker:
         self._sending = threading.Lock()
         self._inbox: queue.SimpleQueue[Document] = queue.SimpleQueue()
         self._runs: dict[str, Run] = {}
+        self._environment = Threads()
+        self._ended = threading.Event()
         self._outside = ThreadPoolExecutor(1)
         """A thread outside of every workflow: what is asked of DBOS there is no step of one."""
 
@@ -78,7 +79,7 @@ class Worker:
             config={
                 "name": NAME,
                 "application_version": VERSION,
-                "executor_id": f"{NAME}-{uuid4()}",
+                "executor_id": f"{NAME}-{self._environment.uuid()}",
                 "system_database_url": url,
                 "system_database_engine": engine,
                 "serializer": DBOSPortableJSONSerializer(),
@@ -98,21 +99,24 @@ class Worker:
         run.begun = True
         try:
             said = run.carry(self._recorded(run.id), _record, self._pool)
-        except Exception as error:  # the file takes nothing: a fresh process may fare better
+            final = "result" in said or "failed" in said
+            if not final:
+                self._out(DBOS.cancel_workflow, run.id)
+        except Exception as error:  # noqa: BLE001  the file takes nothing: a fresh process may fare better
             print(f"{type(error).__name__}: {error}", flush=True)
             os._exit(BROKEN_FILE)
         except BaseException:  # whoever else works on the file took the run away
-            self._runs.pop(run.id, None)
-            run.tell({"left": "taken away in DBOS"})
+            self._over(run, {"left": "taken away in DBOS"})
             raise
-        final = "result" in said or "failed" in said
-        if not final:
-            self._out(DBOS.cancel_workflow, run.id)
-        self._runs.pop(run.id, None)
-        run.tell(said)
+        self._over(run, said)
         if not final:
             raise dbos_errors.DBOSWorkflowCancelledError("set aside")
         return said
+
+    def _over(self, run: Run, said: Document) -> None:
+        self._runs.pop(run.id, None)
+        self._ended.set()
+        run.tell(said)
 
     def _recorded(self, run_id: str) -> list[str]:
         found = self._out(DBOS.list_workflow_steps, run_id, load_output=False)
@@ -124,7 +128,7 @@ class Worker:
     def _do(self, message: Document) -> None:
         match message:
             case {"do": "run"}:
-                self._begin(Run(message, self._send))
+                self._begin(Run(message, self._send, self._environment.monotonic))
             case {"do": "answer", "run": str() as run_id, "answer": answer}:
                 if run_id in self._runs:
                     self._runs[run_id].hear(answer)
@@ -170,13 +174,15 @@ class Worker:
     def _end(self) -> None:
         """Every run is set aside before DBOS ends: one that ended with it could be held as failed for good."""
         self._pool.close()
-        for now, until in ((False, GRACE_SECONDS), (True, GRACE_SECONDS + 1)):
+        clock = self._environment.monotonic
+        for now in (False, True):
             under_way = [one for one in tuple(self._runs.values()) if one.begun]
             for run in under_way:
                 run.interrupt(now=now)
-            over = time.monotonic() + until
-            while any(one.id in self._runs for one in under_way) and time.monotonic() < over:
-                time.sleep(0.01)
+            over = clock() + GRACE_SECONDS
+            while any(one.id in self._runs for one in under_way) and (left := over - clock()) > 0:
+                self._ended.wait(left)
+                self._ended.clear()
 
     def _send(self, message: Document) -> None:
         with self._sending:

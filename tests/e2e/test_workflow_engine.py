@@ -76,7 +76,11 @@ def steps(house: House, run_id: str) -> list[tuple[str, str]]:
 
 
 def seen(house: House) -> list[str]:
-    path = house.folder / "seen"
+    return seen_in(house.folder)
+
+
+def seen_in(folder: Path) -> list[str]:
+    path = folder / "seen"
     return path.read_text().split() if path.exists() else []
 
 
@@ -331,15 +335,17 @@ def build(ctx, given):
 """
 
 
-@pytest.fixture
-def fleet() -> Iterator[Fleet]:
+@pytest.fixture(params=["store", "dbos"])
+def fleet(request: pytest.FixtureRequest) -> Iterator[Fleet]:
     with tempfile.TemporaryDirectory(prefix="rm") as name:
         folder = Path(name)
         (folder / ".rm" / "resource-managers").mkdir(parents=True)
         (folder / ".rm" / "workflows").mkdir()
         (folder / ".rm" / "resource-managers" / "report.resource_manager.py").write_text(REPORT)
         (folder / ".rm" / "workflows" / "build.workflow.py").write_text(HEAD + SLOW)
-        (folder / "server.toml").write_text("[definitions]\nloadSeconds = 120\n")
+        (folder / "server.toml").write_text(
+            f'[definitions]\nloadSeconds = 120\n[workflows]\nengine = "{request.param}"\n'
+        )
         started = Fleet(folder)
         started.cwd = folder
         started.environment |= {"XDG_CONFIG_HOME": str(folder / "config"), "PYTHONPATH": str(ROOT)}
@@ -383,3 +389,51 @@ def test_server_and_runner_are_killed_and_a_person_lets_the_run_end(fleet: Fleet
     assert json.loads(forked.out)["attempt"] == 2
     cancelled = fleet.rmctl("runs", "cancel", json.loads(forked.out)["id"], "--reason", "enough")
     assert cancelled.code in (0, 3)
+
+
+HELD = """
+@workflow("build")
+def build(ctx, given):
+    folder = Path(given["folder"])
+    def hold(name):
+        if not (folder / name).exists():
+            (folder / "new").write_text(str(os.getppid()))
+            (folder / "new").rename(folder / name)
+            while True:
+                time.sleep(0.05)
+    def work(name):
+        hold(f"before-{name}")
+        note(folder, name)
+        hold(f"after-{name}")
+        return name
+    return "".join(ctx.step(name, lambda name=name: work(name)) for name in "abc")
+"""
+
+
+@pytest.mark.req("T45")
+@pytest.mark.parametrize(
+    ("fleet", "victim"), [("store", "server"), ("dbos", "server"), ("dbos", "worker")], indirect=["fleet"]
+)
+def test_server_or_worker_is_killed_at_every_step(fleet: Fleet, victim: str) -> None:
+    """The parent of a step's process is the worker, where there is one."""
+    (fleet.folder / ".rm" / "workflows" / "build.workflow.py").write_text(HEAD + HELD)
+    server = fleet.server("--config", str(fleet.folder / "server.toml"))
+    document = {"apiVersion": "rmctl/v1", "kind": "report", "metadata": {"name": "r"}}
+    applied = fleet.rmctl("apply", "-f", "-", stdin=json.dumps({**document, "spec": {"folder": str(fleet.folder)}}))
+    assert applied.code == 0, applied.err
+    for name in "abc":
+        for when in ("before", "after"):
+            held = fleet.folder / f"{when}-{name}"
+            while not held.exists():
+                pass
+            if victim == "worker":
+                os.kill(int(held.read_text()), signal.SIGKILL)
+            else:
+                server.popen.send_signal(signal.SIGKILL)
+                server.popen.wait()
+                server = fleet.server("--config", str(fleet.folder / "server.toml"))
+    assert fleet.rmctl("wait", "report/r", "--for=Ready", "--timeout", "300s").code == 0
+    (listed,) = json.loads(fleet.rmctl("get", "runs", "-o", "json").out)["items"]
+    assert (listed["state"], listed["attempt"], listed["processes"]) == ("succeeded", 1, 7)
+    assert [one["state"] for one in listed["steps"]] == ["done"] * 3
+    assert seen_in(fleet.folder) == list("aabbcc")
