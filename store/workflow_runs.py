@@ -14,7 +14,7 @@ from resources.event import Event
 from resources.reference import Ref
 from resources.resource import Resource
 from resources.workflow_run import ACTIVE, Completion, Request, RunRecord
-from store import events, queue, resources
+from store import events, holds, queue, resources
 from store.effect_rows import bounded
 from store.errors import EffectMismatch
 from store.notes import RunDue, RunOver
@@ -163,10 +163,10 @@ def change(tx: Tx, run: RunRecord, **values: Any) -> None:
 def begin(tx: Tx, run_id: str, engine: str, *, new: bool = True) -> RunRecord | None:
     """A process is at it from now on: one more epoch. None for a run that nobody should be at, or another engine.
 
-    Only with `new` what no engine has begun yet.
+    Only with `new` what no engine has begun yet, and nothing while there is a hold.
     """
     run = by_id(tx, run_id)
-    if run is None or run.state not in ("pending", "running"):
+    if run is None or run.state not in ("pending", "running") or holds.find(tx) is not None:
         return None
     if run.engine != engine and not (new and run.engine is None):
         return None

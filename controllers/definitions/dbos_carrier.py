@@ -40,7 +40,7 @@ class Worker:
         self._store = store
         self._talks: dict[str, Talk] = {}
         self._lock = threading.Lock()
-        self.alive = True
+        self._over = False
         runners = notes.with_name("workflow-runners")
         reap(runners)
         patient = Limits(0, max(limits.load_seconds, LOAD_SECONDS), GRACE_SECONDS, limits.pass_on)
@@ -52,10 +52,17 @@ class Worker:
             raise Unusable(str(said.get("unusable")))
         threading.Thread(target=self._read, name=f"workflow-worker-{self.process.pid}", daemon=True).start()
 
+    @property
+    def alive(self) -> bool:
+        try:
+            return not self._over and self.process.alive
+        except ChildProcessError:  # seen to its end by another thread just now
+            return False
+
     def talk(self, run_id: str) -> Talk:
         with self._lock:
             made = self._talks[run_id] = Talk()
-            if not self.alive:
+            if self._over:
                 made.put(None)
         return made
 
@@ -77,7 +84,7 @@ class Worker:
         except (Broken, OSError):
             self.process.end(now=True)
         with self._lock:
-            self.alive = False
+            self._over = True
             talks = tuple(self._talks.values())
         for one in talks:
             one.put(None)

@@ -17,7 +17,7 @@ import pytest
 from api.http.runs import forked as fork
 from resources.resource import Resource
 from resources.workflow_run import Request, RunRecord
-from store import queue, resources, workflow_runs, workflow_steps
+from store import holds, queue, resources, workflow_runs, workflow_steps
 from tests.architecture.tree import ROOT
 from tests.definition_house import House, a_house
 from tests.fleet import Fleet
@@ -261,6 +261,27 @@ def test_a_run_that_is_cancelled_under_way_ends_with_its_process(house: House) -
     assert seen(house) == ["a"]
 
 
+@pytest.mark.req("T45")
+def test_a_server_that_stops_in_mid_step_fails_nothing(house: House) -> None:
+    put(house, SLOW)
+    run_id = asked(house)
+    at_work = threading.Thread(target=house.host.engine.run, args=(run_id,))
+    at_work.start()
+    pid = house.folder / "pid"
+    while not (pid.exists() and pid.read_text()):
+        pass
+    house.host.engine.stop()
+    at_work.join()
+    assert (run(house, run_id).state, run(house, run_id).engine) == ("running", house.host.engine._carrier.name)
+    house.store.close()
+    (house.folder / "go").touch()
+    with a_house(house.folder, engine=house.host.engine._carrier.name) as next_one:
+        next_one.host.engine.run(run_id)
+        found = run(next_one, run_id)
+        assert (found.state, found.waits_for, found.epoch) == ("waiting", "approval", 2)
+        assert seen(next_one) == ["a", "b"]
+
+
 @pytest.mark.req("T43", "T45")
 def test_a_fork_begins_behind_what_is_done_and_tries_again_what_failed(house: House) -> None:
     body = 'note(folder, "b") if Path(folder, "mended").exists() else 1 / 0'
@@ -301,6 +322,22 @@ def build(ctx, given):
             house.host.engines[first].run(run_id)
             assert (run(house, run_id).result, run(house, run_id).engine) == ("A!", first)
             assert seen(house) == ["a"]
+
+
+@pytest.mark.req("T45")
+def test_no_run_is_begun_under_a_hold(house: House) -> None:
+    """As after a restore: a person looks first."""
+    put(house, STEPS.format(body='note(folder, "b")'))
+    house.store.write(lambda tx: holds.put(tx, "restored", "me"))
+    run_id = asked(house)
+    house.host.engine.run(run_id)
+    assert (run(house, run_id).state, seen(house)) == ("pending", [])
+    house.host.engine._due.clear()
+    house.host.engine.start()
+    house.store.write(holds.lift)
+    while run(house, run_id).state != "succeeded":
+        pass
+    assert seen(house) == ["a", "b", "c"]
 
 
 REPORT = """

@@ -19,10 +19,14 @@ import psutil
 import pytest
 from sqlalchemy import delete, update
 
+from cli import settings
 from controllers.definitions import dbos_carrier
 from controllers.definitions.dbos_carrier import LOST, DbosCarrier
 from controllers.definitions.loading import Unusable
-from store import workflow_steps
+from resources.reference import Ref
+from resources.validation import Invalid
+from resources.workflow_run import Request
+from store import backups, holds, restoring, workflow_runs, workflow_steps
 from store.run_tables import workflow_runs as table
 from tests.architecture.tree import ROOT
 from tests.definition_house import House, a_house
@@ -214,10 +218,6 @@ def test_all_runs_share_one_worker_that_speaks_to_nobody(house: House) -> None:
 
 
 def asked_again(house: House) -> str:
-    from resources.reference import Ref
-    from resources.workflow_run import Request
-    from store import workflow_runs
-
     owner = house.get(Ref("site", "s", "default"))
     request = Request("again", "build", {"folder": str(house.folder)})
     return house.store.write(lambda tx: workflow_runs.ensure(tx, owner, request)).run_id
@@ -249,6 +249,33 @@ def test_a_run_whose_steps_are_lost_with_the_file_waits_for_a_person(house: Hous
     assert seen(house) == ["a", "a"]
 
 
+@pytest.mark.req("T44", "T45")
+def test_after_a_restore_in_place_nothing_is_done_again_that_is_in_the_file(house: House, tmp_path: Path) -> None:
+    """The file is left where it is, and knows more than the store does then."""
+    put(
+        house,
+        ASKS.replace(
+            'ctx.checkpoint("asked")', 'ctx.checkpoint("asked"), ctx.step("c", lambda: note(given["folder"], "c"))'
+        ),
+    )
+    run_id = asked(house)
+    house.host.engine.run(run_id)
+    backups.make(house.store.engine, tmp_path / "backup.db")
+    house.store.write(lambda tx: workflow_steps.settle(tx, run(house, run_id), happened=True, result="yes"))
+    house.host.engine.run(run_id)
+    assert seen(house) == ["a", "c"]
+    end_worker(house)
+    house.store.close()
+    data = house.folder / "data"
+    restoring.restore(tmp_path / "backup.db", data, by="me", now=house.environment.now(), replace=True)
+    with a_house(house.folder, engine="dbos") as restored:
+        assert run(restored, run_id).state == "waiting"
+        restored.store.write(holds.lift)
+        restored.store.write(lambda tx: workflow_steps.settle(tx, run(restored, run_id), happened=True, result="yes"))
+        restored.host.engine.run(run_id)
+        assert (run(restored, run_id).result, seen(restored)) == (["A", "yes", "C"], ["a", "c"])
+
+
 def test_what_the_store_has_forgotten_is_dropped_by_the_next_worker(house: House) -> None:
     put(house, STEPS)
     old = asked(house)
@@ -260,6 +287,14 @@ def test_what_the_store_has_forgotten_is_dropped_by_the_next_worker(house: House
     while old in statuses(house):
         pass
     assert new in statuses(house)
+
+
+def test_a_server_is_refused_the_engine_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    flags = {"data": "/x", "workflows": {"engine": "dbos", "workers": 3}}
+    assert settings.read(flags, environment={}).workflows.workers == 3
+    monkeypatch.setattr(settings, "find_spec", lambda _name: None)
+    with pytest.raises(Invalid, match=r"settings\.workflows\.engine.*pip install 'rmctl\[workflows\]'"):
+        settings.read(flags, environment={})
 
 
 def test_without_dbos_a_run_is_told_what_is_missing(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
