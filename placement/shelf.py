@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from enum import Enum
 from heapq import merge
 from itertools import groupby
+from typing import Any
 
 from placement.blend import Blend
 from placement.bookings import amounts_on, devices_on
@@ -15,13 +16,16 @@ from placement.fullness import SCALE, Figures, fullness
 from placement.node import NodeView
 from placement.request import Request
 from placement.sorted_names import SortedNames
+from placement.wording import held_by, printed, taken
 
 MOST_ORDERS = 32
 MOST_REMEMBERED = 8192
+MOST_TALLIES = 32
+MOST_MOVES = 4096
 
 BucketKey = tuple[str, Figures, Figures, int]
-"""Why it is blocked ("" if it is not), capacity, used, topology; amounts that the shelf ignores are nothing."""
-PORT_TAKEN = "ports"
+"""What refuses it though there is room ("" if nothing), capacity, used, topology; amounts that the shelf ignores are
+nothing. Who asks may hold the node himself, so those are looked at one by one."""
 Unfit = Callable[[str], bool]
 """Whether a node is not to be taken although it has room."""
 
@@ -158,14 +162,23 @@ class Shelf:
     `like` is one of these requests where they ask for devices: time apart, all would get the same.
     """
 
-    __slots__ = ("_asks", "_like", "classes", "ports", "where")
+    __slots__ = ("_asks", "_like", "classes", "moves", "ports", "tallies", "where")
 
     def __init__(self, asks: tuple[bool, bool, bool], ports: tuple[str, ...], like: Request | None = None) -> None:
         self._asks = asks
         self._like = like
-        self.ports = frozenset(ports)
+        self.ports = ports
         self.classes: dict[NodeClass, ClassShelf] = {}
         self.where: dict[str, tuple[NodeClass, BucketKey]] = {}
+        self.tallies: dict[Hashable, Any] = {}
+        """Counts of refused nodes by kind of request; each knows how many of the moves it has taken in."""
+        self.moves: list[tuple[NodeClass, BucketKey, int]] = []
+        """One node more or less in a bucket, since the first of the tallies was made."""
+
+    def make_room(self) -> None:
+        """For one more tally."""
+        if len(self.tallies) >= MOST_TALLIES:
+            self._forget_tallies()
 
     def place(self, node: NodeView, group: NodeClass) -> None:
         """Put a node where it belongs now."""
@@ -175,28 +188,48 @@ class Shelf:
             if old == home:
                 return
             self.classes[old[0]].take(old[1], name)
+            self._moved(*old, -1)
         shelf = self.classes.get(group)
         if shelf is None:
             shelf = self.classes[group] = ClassShelf()
         shelf.put(home[1], name)
         self.where[name] = home
+        self._moved(*home, 1)
 
     def remove(self, name: str) -> None:
         """Take a node away, if it is there."""
         old = self.where.pop(name, None)
         if old is not None:
             self.classes[old[0]].take(old[1], name)
+            self._moved(*old, -1)
+
+    def _moved(self, group: NodeClass, key: BucketKey, by: int) -> None:
+        if self.tallies:
+            self.moves.append((group, key, by))
+            if len(self.moves) > MOST_MOVES:
+                self._forget_tallies()
+
+    def _forget_tallies(self) -> None:
+        self.tallies.clear()
+        self.moves.clear()
 
     def _key(self, node: NodeView) -> BucketKey:
-        blocked = PORT_TAKEN if self.ports and not self.ports.isdisjoint(node.taken_ports) else ""
         vcpu, cores, memory = self._asks
         has, used = node.capacity, node.used
-        capacity = (has[0] if vcpu else 0, has[1] if cores else 0, has[2] if memory else 0)
-        claimed = (used[0] if vcpu else 0, used[1] if cores else 0, used[2] if memory else 0)
-        if self._like is None:
-            return blocked, capacity, claimed, NEUTRAL
-        found = devices_on(self._like, node, binpack=True)
-        if found.filter:
-            return blocked or f"{found.filter}: {found.reason}", capacity, claimed, NEUTRAL
-        in_use, atoms = amounts_on(self._like, node)
-        return blocked, capacity + atoms, claimed + in_use, found.score
+        capacity: Figures = (has[0] if vcpu else 0, has[1] if cores else 0, has[2] if memory else 0)
+        claimed: Figures = (used[0] if vcpu else 0, used[1] if cores else 0, used[2] if memory else 0)
+        blocked, topology = self._port_taken(node) if self.ports else "", NEUTRAL
+        if self._like is not None:
+            found = devices_on(self._like, node, binpack=True)
+            if found.filter:
+                blocked = blocked or printed(found.filter, found.reason)
+            else:
+                in_use, atoms = amounts_on(self._like, node)
+                capacity, claimed, topology = capacity + atoms, claimed + in_use, found.score
+        if node.holders and not blocked:
+            blocked = printed("exclusive", held_by(node.holders))
+        return blocked, capacity, claimed, topology
+
+    def _port_taken(self, node: NodeView) -> str:
+        port = next((port for port in self.ports if port in node.taken_ports), None)
+        return "" if port is None else printed("ports", taken(port))

@@ -2,46 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator
 from heapq import merge
 from itertools import islice
 
 from placement.answers import Plan, Ranked, Unschedulable
 from placement.cascade import Cascade, Seed, best_first, choose, nodes_named, survivors
+from placement.filters import refusal
 from placement.fleet import FleetView
 from placement.machines import Machine, machine_for
-from placement.node import NodeView
-from placement.plugins import Run
 from placement.policy import PoolPolicy, TierPolicy
 from placement.request import Request
 from placement.scene import Scene, scene_of
-from placement.sentence import NO_NODES, refused_by
+from placement.sentence import MOST_REASONS, NO_NODES, ordered, refused_by
 from placement.standing import Standing, Standings, standings
-from placement.survey import STRAY, plan
-from placement.tally import tally
+from placement.survey import STRAY, last_word, plan
+from placement.tally import Reasons, by_hand, tally_of
+from placement.unfit import Unfit
 
 
 def place(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed = None, first: int = 0) -> Plan:
-    """What `plan` answers, found fast: the first few of ranked, refused only with a no, no rejections, no tiers."""
+    """What `plan` answers, found fast: the first few of ranked, the most common reasons, no rejections, no tiers.
+
+    With an answer other than no, reasons are told only where ranked nodes are asked for.
+    """
     by_tenant = request.tenant is not None and policy.ranking.by_tenant
     if policy.archived or request.pin is not None or by_tenant or _need_every_node(request, policy):
         return plan(request, fleet, policy, seed=seed)
     search = Search(request, fleet, policy, seed)
     cascade = Cascade(request, fleet, policy, seed, search)
-    answer = cascade.answer()
+    done = _told(cascade, search, first)
     if search.unfit is not None and search.unfit.blocked:
         search.index.pass_over(request.asked_ports, search.unfit.blocked)
+    return done
+
+
+def _told(cascade: Cascade, search: Search, first: int) -> Plan:
+    answer, policy = cascade.answer(), cascade.policy
     nodes, levels = len(search.index.members), policy.ranking.names
-    if answer is not None:
-        told = search.ranked(first) if first else []
-        if cascade.taken_back is not None:
-            told.append(cascade.taken_back)
-        return Plan(answer, nodes, tuple(told[:first]), levels=levels)
-    if search.around.group is not None:
-        return plan(request, fleet, policy, seed=seed)
-    refused = tally(cascade, search.shelf, search.around, search.skip)
-    reason = refused_by(refused, nodes) if nodes else NO_NODES
-    return Plan(Unschedulable(reason), nodes, refused=refused, levels=levels)
+    if answer is None:
+        refused = search.refused(cascade, final=True)
+        reason = refused_by(refused, nodes) if nodes else NO_NODES
+        return Plan(Unschedulable(reason), nodes, refused=refused, levels=levels)
+    if not first:
+        return Plan(answer, nodes, levels=levels)
+    told = search.ranked(first)
+    if cascade.taken_back is not None:
+        told.append(cascade.taken_back)
+    return Plan(answer, nodes, tuple(told[:first]), refused=search.refused(cascade, final=False), levels=levels)
 
 
 def _need_every_node(request: Request, policy: PoolPolicy) -> bool:
@@ -51,39 +60,6 @@ def _need_every_node(request: Request, policy: PoolPolicy) -> bool:
         plugin.scorers or plugin.admit is not None or not plugin.pickers.keys().isdisjoint(kinds)
         for plugin in policy.plugins
     )
-
-
-class Unfit:
-    """Whether a node with room is not to be taken: special nodes, excluded ones, and those with a port taken.
-
-    `filters` are those of plugins.
-    """
-
-    __slots__ = ("blocked", "filters", "members", "ports", "request", "skip")
-
-    def __init__(
-        self,
-        request: Request,
-        skip: frozenset[str],
-        ports: frozenset[str],
-        members: Mapping[str, NodeView],
-        filters: Run | None,
-    ) -> None:
-        self.request = request
-        self.filters = filters
-        self.skip = skip
-        self.ports = ports
-        self.members = members
-        self.blocked = 0
-
-    def __call__(self, name: str) -> bool:
-        if name in self.skip:
-            return True
-        node = self.members[name]
-        if not self.ports.isdisjoint(node.taken_ports):
-            self.blocked += 1
-            return True
-        return self.filters is not None and self.filters.refusal(self.request, node) is not None
 
 
 class Search:
@@ -120,6 +96,37 @@ class Search:
         """The first few of what the filters keep in the tiers that were looked at."""
         tiers = (tier for tier in self.policy.tiers if tier.name in self.looked_at)
         return list(islice((entry for tier in tiers for entry in self._kept(tier, compliant=False)), first))
+
+    def refused(self, cascade: Cascade, *, final: bool) -> dict[str, int]:
+        """The most common reasons: of all nodes for a no, else of those that are refused in the tiers looked at."""
+        reasons = Reasons(self.request, self.around, self.policy, None if final else frozenset(self.looked_at))
+        friends = (name for owner in self.request.allies for name in self.fleet.nodes_of(owner))
+        apart = self.skip.union(friends, self.around.group or ())
+        said: Counter[str] = Counter()
+        for name in apart & self.index.members.keys():
+            text = self._last_word(name, cascade) if final else self._word(name, cascade)
+            if text is not None:
+                said[text] += 1
+        if self.unfit is not None and self.unfit.by_name:
+            said.update(by_hand(reasons, self.shelf, apart, self.unfit.port, self.unfit.plugin))
+            return dict(islice(ordered(+said).items(), MOST_REASONS))
+        for name in apart & self.shelf.where.keys():
+            home = self.shelf.where[name]
+            reason = reasons.of(*home) if reasons.counts(home[0]) else None
+            if reason is not None:
+                said[reason] -= 1
+        return tally_of(reasons, self.shelf).first(said, MOST_REASONS)
+
+    def _last_word(self, name: str, cascade: Cascade) -> str:
+        return last_word(self.index.members[name], cascade, self.around).text
+
+    def _word(self, name: str, cascade: Cascade) -> str | None:
+        node = self.index.members[name]
+        tier = self.looked_at.get(node.tier)
+        if tier is None or (cascade.taken_back is not None and cascade.taken_back.node == name):
+            return None
+        found = refusal(self.request, node, self.scene(tier))
+        return None if found is None else found.text
 
     def _kept(self, tier: TierPolicy, *, compliant: bool, only_best: bool = False) -> Iterator[Ranked]:
         scene, ranking = self.scene(tier), self.policy.ranking
