@@ -22,6 +22,7 @@ MOST_CLASSES = 1024
 PATIENCE = 16
 """How often the pool may be passed over for one set of ports before that set gets a shelf."""
 
+NO_PORTS: frozenset[str] = frozenset()
 ShelfKey = tuple[tuple[bool, bool, bool], tuple[str, ...], Wanted | None]
 
 
@@ -34,6 +35,11 @@ class PoolIndex:
         """What was worked out for the classes as they are; forgotten when there is a new one."""
         self.timed: set[str] = {name for name, node in members.items() if node.timed}
         """Nodes whose devices are booked for a time: what is free there depends on when."""
+        self.holding: dict[str, set[str]] = {}
+        """By port, the nodes on which it is taken."""
+        self._ports: dict[str, frozenset[str]] = {}
+        for name, node in members.items():
+            self._set_ports(name, node.taken_ports)
         self._labels: frozenset[tuple[str, str]] = frozenset()
         self._images: frozenset[str] = frozenset()
         self._classes: dict[Hashable, NodeClass] = {}
@@ -49,6 +55,7 @@ class PoolIndex:
     def touch(self, name: str) -> None:
         """Take in that a node came, went or changed."""
         node = self.members.get(name)
+        self._set_ports(name, NO_PORTS if node is None else node.taken_ports)
         if node is not None and node.timed:
             self.timed.add(name)
         else:
@@ -97,6 +104,21 @@ class PoolIndex:
         if found is None:
             found = known[state] = self._classify(node, state)
         return found
+
+    def _set_ports(self, name: str, ports: frozenset[str]) -> None:
+        before = self._ports.get(name, NO_PORTS)
+        if before == ports:
+            return
+        for port in before - ports:
+            self.holding[port].discard(name)
+            if not self.holding[port]:
+                del self.holding[port]
+        for port in ports - before:
+            self.holding.setdefault(port, set()).add(name)
+        if ports:
+            self._ports[name] = ports
+        else:
+            del self._ports[name]
 
     def _classify(self, node: NodeView, state: State) -> NodeClass:
         spare = node.spare if node.unconsumed_spare else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from enum import Enum
 from heapq import merge
 from itertools import groupby
@@ -16,6 +16,7 @@ from placement.fullness import SCALE, Figures, fullness
 from placement.node import NodeView
 from placement.request import Request
 from placement.sorted_names import SortedNames
+from placement.unfit import Unfit
 from placement.wording import held_by, printed, taken
 
 MOST_ORDERS = 32
@@ -26,8 +27,6 @@ MOST_MOVES = 4096
 BucketKey = tuple[str, Figures, Figures, int]
 """What refuses it though there is room ("" if nothing), capacity, used, topology; amounts that the shelf ignores are
 nothing. Who asks may hold the node himself, so those are looked at one by one."""
-Unfit = Callable[[str], bool]
-"""Whether a node is not to be taken although it has room."""
 
 
 class Order:
@@ -139,10 +138,14 @@ class ClassShelf:
         """The best node's measure and name; None if none has that much."""
         best: str | None = None
         worst = -at_least
+        out = None if unfit is None else unfit.out
         for negated, _, bucket in self.order(asked, binpack=binpack, blend=blend).rows:
             if negated > worst:
                 break
-            name = bucket.head if unfit is None else next((name for name in bucket if not unfit(name)), None)
+            head = bucket.head
+            if best is not None and head >= best:
+                continue
+            name = head if unfit is None or out is None or not out(head) else unfit.first(bucket)
             if name is not None and (best is None or name < best):
                 best, worst = name, negated
         return None if best is None else (-worst, best)
@@ -153,7 +156,8 @@ class ClassShelf:
         """All nodes with room: measure and name, the best first."""
         for negated, rows in groupby(self.order(asked, binpack=binpack, blend=blend).rows, key=lambda row: row[0]):
             names = merge(*(bucket for _, _, bucket in rows))
-            yield from ((-negated, name) for name in names if unfit is None or not unfit(name))
+            found = ((-negated, name) for name in names)
+            yield from found if unfit is None else unfit.others(found)
 
 
 class Shelf:

@@ -33,7 +33,7 @@ def place(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed 
     search = Search(request, fleet, policy, seed)
     cascade = Cascade(request, fleet, policy, seed, search)
     done = _told(cascade, search, first)
-    if search.unfit is not None and search.unfit.blocked:
+    if search.unfit is not None and search.unfit.taken:
         search.index.pass_over(request.asked_ports, search.unfit.blocked)
     return done
 
@@ -74,6 +74,7 @@ class Search:
         self.shelf = self.index.shelf(request)
         self.around = scene_of(request, fleet, STRAY, policy.plugins)
         self.looked_at: dict[str, TierPolicy] = {}
+        self._scenes: dict[str, Scene] = {}
         self.special = request.forbid.nodes.union(fleet.nodes_of(request.owner))
         self.asked: tuple[int, ...] = request.asked
         if request.want is not None:
@@ -81,15 +82,19 @@ class Search:
             self.asked += request.want.units
         strangers = (name for owner in request.separate for name in fleet.nodes_of(owner))
         self.skip = self.special.union(request.excluded, strangers)
-        ports = frozenset(request.asked_ports) if not self.shelf.ports else frozenset()
+        ports = () if self.shelf.ports else request.asked_ports
         filters = self.around.plugins
         apart = self.skip or ports or filters is not None
-        self.unfit = Unfit(request, self.skip, ports, self.index.members, filters) if apart else None
+        index = self.index
+        self.unfit = Unfit(request, self.skip, ports, index.holding, index.members, filters) if apart else None
 
     def best(self, tier: TierPolicy, *, compliant: bool) -> Ranked | None:
         self.looked_at[tier.name] = tier
         top_n = self.policy.ranking.top_n
-        kept = list(islice(self._kept(tier, compliant=compliant, only_best=top_n == 1), top_n))
+        found = self._kept(tier, compliant=compliant, only_best=top_n == 1)
+        if top_n == 1:
+            return next(found, None)
+        kept = list(islice(found, top_n))
         return choose(kept, self.policy.ranking, self.seed) if kept else None
 
     def ranked(self, first: int) -> list[Ranked]:
@@ -107,15 +112,30 @@ class Search:
             text = self._last_word(name, cascade) if final else self._word(name, cascade)
             if text is not None:
                 said[text] += 1
-        if self.unfit is not None and self.unfit.by_name:
-            said.update(by_hand(reasons, self.shelf, apart, self.unfit.port, self.unfit.plugin))
+        if self.unfit is not None and self.unfit.filters is not None:
+            said.update(by_hand(reasons, self.shelf, apart, self.unfit))
             return dict(islice(ordered(+said).items(), MOST_REASONS))
         for name in apart & self.shelf.where.keys():
             home = self.shelf.where[name]
             reason = reasons.of(*home) if reasons.counts(home[0]) else None
             if reason is not None:
                 said[reason] -= 1
+        if self.unfit is not None:
+            said.update(self._ports_in_the_way(reasons, apart))
         return tally_of(reasons, self.shelf).first(said, MOST_REASONS)
+
+    def _ports_in_the_way(self, reasons: Reasons, apart: frozenset[str]) -> Counter[str]:
+        """What changes in the counts by ports that the shelf does not know."""
+        assert self.unfit is not None
+        said: Counter[str] = Counter()
+        for name in self.unfit.with_a_port_taken() - apart:
+            group, key = self.shelf.where[name]
+            if reasons.counts(group) and reasons.early(group) is None and reasons.short(key) is None:
+                reason = reasons.of(group, key)
+                if reason is not None:
+                    said[reason] -= 1
+                said[str(self.unfit.port(name))] += 1
+        return said
 
     def _last_word(self, name: str, cascade: Cascade) -> str:
         return last_word(self.index.members[name], cascade, self.around).text
@@ -147,7 +167,10 @@ class Search:
         return machine_for(self.request, self.scene(tier), self.policy, nodes)
 
     def scene(self, tier: TierPolicy) -> Scene:
-        return self.around._replace(tier=tier)
+        found = self._scenes.get(tier.name)
+        if found is None:
+            found = self._scenes[tier.name] = self.around._replace(tier=tier)
+        return found
 
     def _top(self, scene: Scene, *, compliant: bool) -> Iterator[Ranked]:
         """The best node of the tier, special ones apart; nothing if none fits."""
@@ -155,27 +178,31 @@ class Search:
         ranks = standings(self.request, scene, self.policy.ranking, self.index)
         best: tuple[Standing, int, str] | None = None
         key: tuple[int, ...] = ()
+        """That of the best, as soon as it is held against a class of another kind."""
         for standing in ranks.classes:
-            if best is not None and standing.bound < key:
-                break
+            alike = best is not None and standing.fixed is best[0].fixed
+            if best is not None and not alike:
+                key = key or ranks.key(best[0], best[1])
+                if standing.bound < key:
+                    break
             shelf = self.shelf.classes.get(standing.group)
             if shelf is None or (compliant and standing.violated):
                 continue
-            alike = best is not None and standing.fixed is best[0].fixed
-            at_least = best[1] if best and alike else 0
+            at_least = best[1] if best is not None and alike else 0
             found = shelf.first(asked, self.unfit, binpack=binpack, blend=ranks.blend, at_least=at_least)
             if found is None:
                 continue
-            if best is not None and alike:
-                better = found[0] > best[1] or found[1] < best[2]
+            if best is None:
+                best = (standing, *found)
+            elif alike:
+                if found[0] > best[1] or found[1] < best[2]:
+                    best, key = (standing, *found), ()
             else:
                 rival = ranks.key(standing, found[0])
-                better = best is None or rival > key or (rival == key and found[1] < best[2])
-            if better:
-                best = (standing, *found)
-                key = ranks.key(standing, found[0])
+                if rival > key or (rival == key and found[1] < best[2]):
+                    best, key = (standing, *found), rival
         if best is not None:
-            yield Ranked(best[2], scene.tier.name, key, best[0].violated)
+            yield Ranked(best[2], scene.tier.name, key or ranks.key(best[0], best[1]), best[0].violated)
 
     def _in_order(self, scene: Scene, *, compliant: bool) -> Iterator[Ranked]:
         """The nodes of the tier that fit, special ones apart, the best first."""

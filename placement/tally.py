@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from heapq import merge
 from itertools import islice
 
@@ -15,10 +15,8 @@ from placement.request import Request
 from placement.scene import Scene
 from placement.shelf import BucketKey, NodeClass, Shelf, State
 from placement.standing import refused_at_once
+from placement.unfit import Unfit
 from placement.wording import printed
-
-Word = Callable[[str], str | None]
-"""What is said of one node by its name."""
 
 
 class Reasons:
@@ -150,10 +148,8 @@ def tally_of(reasons: Reasons, shelf: Shelf) -> Tally:
     return found
 
 
-def by_hand(
-    reasons: Reasons, shelf: Shelf, apart: frozenset[str], before: Word | None, after: Word | None
-) -> Counter[str]:
-    """Counted anew, less those apart, where words about single nodes come in between: taken ports, then plugins."""
+def by_hand(reasons: Reasons, shelf: Shelf, apart: frozenset[str], unfit: Unfit) -> Counter[str]:
+    """Counted anew, less those apart, where a plugin is to be asked about every node that all others keep."""
     told: Counter[str] = Counter()
     for name in apart & shelf.where.keys():
         group, key = shelf.where[name]
@@ -170,9 +166,10 @@ def by_hand(
                 told[reason] += len(names)
                 continue
             for name in names:
-                text = (before and before(name)) or key[0] or late or (after and after(name))
-                if text and name not in apart:
-                    told[text] += 1
+                if name not in apart:
+                    text = unfit.port(name) or key[0] or late or unfit.plugin(name)
+                    if text:
+                        told[text] += 1
     return told
 
 
