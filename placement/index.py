@@ -33,8 +33,6 @@ class PoolIndex:
         self.members = members
         self.standings: dict[Hashable, Any] = {}
         """What was worked out for the classes as they are; forgotten when there is a new one."""
-        self.timed: set[str] = {name for name, node in members.items() if node.timed}
-        """Nodes whose devices are booked for a time: what is free there depends on when."""
         self.holding: dict[str, set[str]] = {}
         """By port, the nodes on which it is taken."""
         self._ports: dict[str, frozenset[str]] = {}
@@ -56,10 +54,6 @@ class PoolIndex:
         """Take in that a node came, went or changed."""
         node = self.members.get(name)
         self._set_ports(name, NO_PORTS if node is None else node.taken_ports)
-        if node is not None and node.timed:
-            self.timed.add(name)
-        else:
-            self.timed.discard(name)
         if node is None:
             self._known.pop(name, None)
             for shelf in self._shelves.values():
@@ -68,6 +62,10 @@ class PoolIndex:
             group = self.class_of(node)
             for shelf in self._shelves.values():
                 shelf.place(node, group)
+
+    def nodes_in(self, tier: str) -> int:
+        """How many nodes of the pool stand in this tier."""
+        return sum(node.tier == tier for node in self.members.values())
 
     def shelf(self, request: Request) -> Shelf:
         """The shelf for this request."""

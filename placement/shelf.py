@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator
 from enum import Enum
 from heapq import merge
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from placement.blend import Blend
 from placement.bookings import amounts_on, devices_on
@@ -18,6 +18,9 @@ from placement.request import Request
 from placement.sorted_names import SortedNames
 from placement.unfit import Unfit
 from placement.wording import held_by, printed, taken
+
+if TYPE_CHECKING:
+    from placement.calendar import Calendar
 
 MOST_ORDERS = 32
 MOST_REMEMBERED = 8192
@@ -166,12 +169,14 @@ class Shelf:
     `like` is one of these requests where they ask for devices: time apart, all would get the same.
     """
 
-    __slots__ = ("_asks", "_like", "classes", "moves", "ports", "tallies", "where")
+    __slots__ = ("_asks", "_like", "calendar", "classes", "moves", "ports", "tallies", "where")
 
     def __init__(self, asks: tuple[bool, bool, bool], ports: tuple[str, ...], like: Request | None = None) -> None:
         self._asks = asks
         self._like = like
         self.ports = ports
+        self.calendar: Calendar | None = None
+        """The nodes whose devices are booked for a time, where devices are asked for; they stand in no bucket."""
         self.classes: dict[NodeClass, ClassShelf] = {}
         self.where: dict[str, tuple[NodeClass, BucketKey]] = {}
         self.tallies: dict[Hashable, Any] = {}
@@ -186,6 +191,11 @@ class Shelf:
 
     def place(self, node: NodeView, group: NodeClass) -> None:
         """Put a node where it belongs now."""
+        if node.timed and self._like is not None:
+            self._put_off(node, group)
+            return
+        if self.calendar is not None:
+            self.calendar.drop(node.name)
         name, home = node.name, (group, self._key(node))
         old = self.where.get(name)
         if old is not None:
@@ -202,6 +212,11 @@ class Shelf:
 
     def remove(self, name: str) -> None:
         """Take a node away, if it is there."""
+        if self.calendar is not None:
+            self.calendar.drop(name)
+        self._unshelve(name)
+
+    def _unshelve(self, name: str) -> None:
         old = self.where.pop(name, None)
         if old is not None:
             self.classes[old[0]].take(old[1], name)
@@ -217,12 +232,27 @@ class Shelf:
         self.tallies.clear()
         self.moves.clear()
 
-    def _key(self, node: NodeView) -> BucketKey:
+    def _put_off(self, node: NodeView, group: NodeClass) -> None:
+        from placement.calendar import Calendar, Standpoint  # noqa: PLC0415  numpy is for those who book for a time
+
+        assert self._like is not None
+        assert self._like.want is not None
+        self._unshelve(node.name)
+        if self.calendar is None:
+            self.calendar = Calendar(self._like.want)
+        self.calendar.put(node, Standpoint(group, self._port_taken(node), _held(node), *self._amounts(node)))
+
+    def _amounts(self, node: NodeView) -> tuple[Figures, Figures]:
         vcpu, cores, memory = self._asks
         has, used = node.capacity, node.used
-        capacity: Figures = (has[0] if vcpu else 0, has[1] if cores else 0, has[2] if memory else 0)
-        claimed: Figures = (used[0] if vcpu else 0, used[1] if cores else 0, used[2] if memory else 0)
-        blocked, topology = self._port_taken(node) if self.ports else "", NEUTRAL
+        return (
+            (has[0] if vcpu else 0, has[1] if cores else 0, has[2] if memory else 0),
+            (used[0] if vcpu else 0, used[1] if cores else 0, used[2] if memory else 0),
+        )
+
+    def _key(self, node: NodeView) -> BucketKey:
+        capacity, claimed = self._amounts(node)
+        blocked, topology = self._port_taken(node), NEUTRAL
         if self._like is not None:
             found = devices_on(self._like, node, binpack=True)
             if found.filter:
@@ -230,10 +260,12 @@ class Shelf:
             else:
                 in_use, atoms = amounts_on(self._like, node)
                 capacity, claimed, topology = capacity + atoms, claimed + in_use, found.score
-        if node.holders and not blocked:
-            blocked = printed("exclusive", held_by(node.holders))
-        return blocked, capacity, claimed, topology
+        return blocked or _held(node), capacity, claimed, topology
 
     def _port_taken(self, node: NodeView) -> str:
         port = next((port for port in self.ports if port in node.taken_ports), None)
         return "" if port is None else printed("ports", taken(port))
+
+
+def _held(node: NodeView) -> str:
+    return printed("exclusive", held_by(node.holders)) if node.holders else ""

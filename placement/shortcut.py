@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from heapq import merge
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from placement.answers import Plan, Ranked, Unschedulable
 from placement.cascade import Cascade, Seed, best_first, choose, nodes_named, survivors
@@ -16,10 +17,15 @@ from placement.policy import PoolPolicy, TierPolicy
 from placement.request import Request
 from placement.scene import Scene, scene_of
 from placement.sentence import MOST_REASONS, NO_NODES, ordered, refused_by
+from placement.shelf import BucketKey, NodeClass
 from placement.standing import Standing, Standings, standings
 from placement.survey import STRAY, last_word, plan
 from placement.tally import Reasons, by_hand, tally_of
 from placement.unfit import Unfit
+
+if TYPE_CHECKING:
+    from placement.calendar import Calendar
+    from placement.timed import Timed
 
 
 def place(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed = None, first: int = 0) -> Plan:
@@ -77,9 +83,12 @@ class Search:
         self._scenes: dict[str, Scene] = {}
         self.special = request.forbid.nodes.union(fleet.nodes_of(request.owner))
         self.asked: tuple[int, ...] = request.asked
+        self.timed: Timed | None = None
         if request.want is not None:
-            self.special |= self.index.timed
             self.asked += request.want.units
+            if self.shelf.calendar is not None:
+                self.special |= self.shelf.calendar.odd
+                self.timed = _timed(self.shelf.calendar, request)
         strangers = (name for owner in request.separate for name in fleet.nodes_of(owner))
         self.skip = self.special.union(request.excluded, strangers)
         ports = () if self.shelf.ports else request.asked_ports
@@ -107,12 +116,17 @@ class Search:
         reasons = Reasons(self.request, self.around, self.policy, None if final else frozenset(self.looked_at))
         friends = (name for owner in self.request.allies for name in self.fleet.nodes_of(owner))
         apart = self.skip.union(friends, self.around.group or ())
-        said: Counter[str] = Counter()
+        asking = self.unfit is not None and self.unfit.filters is not None
+        said = Counter[str]()
+        if self.timed is not None and asking:
+            apart = apart.union(self.timed.calendar.names)
+        elif self.timed is not None:
+            said.update(self.timed.refused(reasons, apart))
         for name in apart & self.index.members.keys():
             text = self._last_word(name, cascade) if final else self._word(name, cascade)
             if text is not None:
                 said[text] += 1
-        if self.unfit is not None and self.unfit.filters is not None:
+        if self.unfit is not None and asking:
             said.update(by_hand(reasons, self.shelf, apart, self.unfit))
             return dict(islice(ordered(+said).items(), MOST_REASONS))
         for name in apart & self.shelf.where.keys():
@@ -129,13 +143,17 @@ class Search:
         assert self.unfit is not None
         said: Counter[str] = Counter()
         for name in self.unfit.with_a_port_taken() - apart:
-            group, key = self.shelf.where[name]
+            group, key = self._home(name)
             if reasons.counts(group) and reasons.early(group) is None and reasons.short(key) is None:
                 reason = reasons.of(group, key)
                 if reason is not None:
                     said[reason] -= 1
                 said[str(self.unfit.port(name))] += 1
         return said
+
+    def _home(self, name: str) -> tuple[NodeClass, BucketKey]:
+        found = None if self.timed is None else self.timed.home(name)
+        return self.shelf.where[name] if found is None else found
 
     def _last_word(self, name: str, cascade: Cascade) -> str:
         return last_word(self.index.members[name], cascade, self.around).text
@@ -158,12 +176,17 @@ class Search:
         if scene.group is not None:
             return iter(kept)
         look = self._top if only_best else self._in_order
-        found = look(scene, compliant=compliant)
-        return merge(kept, found, key=best_first) if kept else found
+        found = [look(scene, compliant=compliant)]
+        if kept:
+            found.append(iter(kept))
+        if self.timed is not None:
+            classes = standings(self.request, scene, ranking, self.index)
+            found.append(self.timed.ranked(classes, self.asked, tier, self.unfit, compliant=compliant))
+        return merge(*found, key=best_first) if len(found) > 1 else found[0]
 
     def machine(self, tier: TierPolicy) -> Machine | str:
         capped = self.policy.provisioning and tier.max_nodes is not None
-        nodes = sum(node.tier == tier.name for node in self.index.members.values()) if capped else 0
+        nodes = self.index.nodes_in(tier.name) if capped else 0
         return machine_for(self.request, self.scene(tier), self.policy, nodes)
 
     def scene(self, tier: TierPolicy) -> Scene:
@@ -216,6 +239,12 @@ class Search:
                 found = shelf.ranked(self.asked, self.unfit, binpack=binpack, blend=classes.blend)
                 rows.append(_row(tier, classes, standing, found))
         return merge(*rows, key=best_first)
+
+
+def _timed(calendar: Calendar, request: Request) -> Timed:
+    from placement.timed import Timed  # noqa: PLC0415  numpy is for those who book for a time
+
+    return Timed(calendar, request)
 
 
 def _row(
