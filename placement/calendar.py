@@ -20,6 +20,8 @@ from placement.wording import printed
 MOST_ATOMS = 16
 MOST_CLAIMS = 32
 MOST_VERDICTS = 1 << 22
+SPARE_AMOUNTS = 1024
+"""How many kinds of amounts are kept beyond four for each node."""
 FEWEST = 64
 
 Numbers = NDArray[np.int64]
@@ -119,7 +121,7 @@ class Calendar:
         self._facts[row] = amounts, cards
         self._base[row] = sum(1 << at for at, units in enumerate(always) if units <= 0)
         self._book(row, timed, {name: 1 << at for at, name in enumerate(board.ids)})
-        if len(self._amount_ids) > 4 * len(self.names) + 1024 or self._filled > self._most_verdicts:
+        if len(self._amount_ids) > 4 * len(self.names) + SPARE_AMOUNTS or self._filled > self._most_verdicts:
             self._begin()
             for other, facts in enumerate(self._facts):
                 self._enter(other, *facts)
