@@ -19,6 +19,7 @@ from placement.policy import PoolPolicy, TierPolicy
 from placement.request import ANY_VALUE, CAPABILITY_PREFIX, DRIVER_PREFIX, Request, spoken
 from placement.scene import scene_of
 from placement.shortcut import place
+from placement.survey import plan
 
 MOST = 5
 TRIES = 8
@@ -86,7 +87,7 @@ def study_of(request: Request, fleet: FleetView, policy: PoolPolicy) -> Study:
 
 def confirm(trial: Trial) -> Suggestion | None:
     """The suggestion if a plan finds a place, which it names where the text leaves it open."""
-    answer = place(trial.request, trial.fleet, trial.policy).answer
+    answer = plan(trial.request, trial.fleet, trial.policy).answer  # an index for one question costs more than it
     if isinstance(answer, Unschedulable):
         return None
     text, command = trial.suggestion
