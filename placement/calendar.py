@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from placement.boards import WHOLE, Layout
 from placement.bookings import units_on
+from placement.classes import BucketKey, NodeClass
 from placement.devices import NEUTRAL, Wanted, verdict
 from placement.fullness import Figures
 from placement.node import Claim, NodeView
-from placement.shelf import BucketKey, NodeClass
 from placement.wording import printed
 
 MOST_ATOMS = 16

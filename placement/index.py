@@ -12,10 +12,11 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from placement.classes import NodeClass, State
 from placement.devices import Wanted
 from placement.node import NodeView
 from placement.request import ANY_VALUE, Request
-from placement.shelf import NodeClass, Shelf, State
+from placement.shelf import Shelf
 
 MOST_SHELVES = 16
 MOST_CLASSES = 1024

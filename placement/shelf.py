@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Hashable, Iterator
-from enum import Enum
 from heapq import merge
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from placement.blend import Blend
 from placement.bookings import amounts_on, devices_on
+from placement.classes import BucketKey, NodeClass
 from placement.devices import NEUTRAL
 from placement.fullness import SCALE, Figures, fullness
 from placement.node import NodeView
@@ -26,10 +26,6 @@ MOST_ORDERS = 32
 MOST_REMEMBERED = 8192
 MOST_TALLIES = 32
 MOST_MOVES = 4096
-
-BucketKey = tuple[str, Figures, Figures, int]
-"""What refuses it though there is room ("" if nothing), capacity, used, topology; amounts that the shelf ignores are
-nothing. Who asks may hold the node himself, so those are looked at one by one."""
 
 
 class Order:
@@ -71,29 +67,6 @@ class Order:
         full = fullness(self.asked, used, capacity)
         packing = full if self.binpack else SCALE - full
         return packing if self.blend is None else self.blend.measure(packing, topology)
-
-
-class State(Enum):
-    """What the claims on a node mean to a job that wants company, or none."""
-
-    EMPTY = 0
-    SHARED = 1
-    HELD = 2
-
-
-class NodeClass:
-    """Nodes that are alike in everything but amounts, ports and name.
-
-    The exemplar has the facts that they share, and neither name nor claims nor labels; `matched` are the label
-    requirements that they meet, of those that were ever asked.
-    """
-
-    __slots__ = ("exemplar", "matched", "state")
-
-    def __init__(self, exemplar: NodeView, matched: frozenset[tuple[str, str]], state: State) -> None:
-        self.exemplar = exemplar
-        self.matched = matched
-        self.state = state
 
 
 class ClassShelf:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from placement.answers import Plan, Ranked, Unschedulable
 from placement.cascade import Cascade, Seed, best_first, choose, nodes_named, survivors
+from placement.classes import BucketKey, NodeClass
 from placement.filters import refusal
 from placement.fleet import FleetView
 from placement.machines import Machine, machine_for
@@ -17,7 +18,6 @@ from placement.policy import PoolPolicy, TierPolicy
 from placement.request import Request
 from placement.scene import Scene, scene_of
 from placement.sentence import MOST_REASONS, NO_NODES, ordered, refused_by
-from placement.shelf import BucketKey, NodeClass
 from placement.standing import Standing, Standings, standings
 from placement.survey import STRAY, last_word, plan
 from placement.tally import Reasons, by_hand, tally_of

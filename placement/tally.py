@@ -9,11 +9,12 @@ from heapq import merge
 from itertools import islice
 
 from placement.amounts import Amounts, shortage
+from placement.classes import BucketKey, NodeClass, State
 from placement.filters import together, zone
 from placement.policy import PoolPolicy
 from placement.request import Request
 from placement.scene import Scene
-from placement.shelf import BucketKey, NodeClass, Shelf, State
+from placement.shelf import Shelf
 from placement.standing import refused_at_once
 from placement.unfit import Unfit
 from placement.wording import printed

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from placement.answers import Ranked
 from placement.calendar import Calendar, Home, Numbers
+from placement.classes import NodeClass
 from placement.fullness import Figures
 from placement.policy import TierPolicy
 from placement.request import Request
-from placement.shelf import NodeClass, Order
+from placement.shelf import Order
 from placement.standing import Standing, Standings
 from placement.tally import Reasons
 from placement.unfit import Unfit
