@@ -28,15 +28,11 @@ def resolve(definition: Definition, specs: list[Any]) -> Document:
     return {"proposals": [_proposal(definition, spec) for spec in specs], "deadline": definition.deadline}
 
 
-def schema(definition: Definition, references: str) -> Document:
-    """The JSON Schemas of its models; `references` is what a reference from one model to another looks like."""
+def schema(definition: Definition) -> Document:
+    """The JSON Schemas of its models."""
     models = {"spec": definition.spec, "status": definition.status}
     try:
-        found = {
-            part: model.model_json_schema(by_alias=True, ref_template=references)
-            for part, model in models.items()
-            if model is not None
-        }
+        found = {part: model.model_json_schema(by_alias=True) for part, model in models.items() if model is not None}
     except Exception as error:
         return {"failed": summary(error)}
     return {"schemas": found, "description": (definition.spec.__doc__ or "").strip()}

@@ -8,6 +8,7 @@ from controllers.definitions.passes import DefinitionPasses
 from controllers.definitions.pool import Pool
 from controllers.definitions.processes import Limits, reap
 from controllers.definitions.proposals import Definitions
+from controllers.definitions.shapes import Shapes
 from controllers.definitions.watching import FileWatch
 from resources import registry
 from store import kinds
@@ -26,6 +27,7 @@ class Host:
         self._notes = None if store.folder is None else store.folder.absolute() / "runners"
         self._pool = Pool(limits, self._notes)
         self.definitions = Definitions(folders, self._pool)
+        self.shapes = Shapes(folders, self.definitions)
         self.lend = self._pool.lend
         self.engine = Engine(store, environment, folders.workflows(), self._pool)
         self.passes = DefinitionPasses(

@@ -55,7 +55,7 @@ class Runner:
             if message["do"] == "resolve":
                 return resolve(loaded, message["specs"])
             if message["do"] == "schema":
-                return schema(loaded, message["references"])
+                return schema(loaded)
             return reconcile(loaded, *given, under_way=self._under_way)
         except Cancelled:
             return {"failed": "the pass was cancelled", "cancelled": True}

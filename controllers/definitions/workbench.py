@@ -71,5 +71,5 @@ def _answered(path: Path, message: Document, ask: Any, clock: Clock) -> Document
     if message.get("do") == "resolve":
         return resolve(definition, message["specs"])
     if message.get("do") == "schema":
-        return schema(definition, message["references"])
+        return schema(definition)
     return reconcile(definition, message, ask, clock, Cancellation())
