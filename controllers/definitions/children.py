@@ -6,7 +6,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from controllers.definitions.touching import Ask, EffectMismatch, Step, carried_out, done
+from controllers.definitions.touching import Ask, EffectMismatch, Step, carried_out, done, named
 from resources.canonical import Document
 
 
@@ -43,6 +43,7 @@ class Workflows:
         The same key with another workflow or input is an error. A run that failed stays failed: ask again under another
         key. The resource is woken when the run has ended.
         """
+        named(request_key=key, workflow=workflow)
         steps = _ensured({"workflow": "ensure", "key": key, "name": workflow, "input": input})
         return carried_out(steps, self._ask) if self._is_async else done(steps, self._ask)
 

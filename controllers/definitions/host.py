@@ -25,7 +25,7 @@ class Host:
         self._store = store
         self._running = False
         self._notes = None if store.folder is None else store.folder.absolute() / "runners"
-        self._pool = Pool(limits, self._notes)
+        self._pool = Pool(limits, self._notes, environment.monotonic)
         self.definitions = Definitions(folders, self._pool)
         self.shapes = Shapes(folders, self.definitions)
         self.lend = self._pool.lend

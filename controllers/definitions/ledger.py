@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from controllers.runtime.failing import Foreseen
 from resources.canonical import Document, canonical
 from resources.effect import Absent, Applied, Deferred, Effect, EffectRecord, Rejected, Unknown
 from resources.event import Event
 from resources.frozen import spelled
+from resources.names import TYPE
 from resources.resource import Resource
 from resources.workflow_run import Request, RunRecord
 from store import effects, events, holds, queue, workflow_runs
@@ -25,12 +26,11 @@ from store.tx import Tx
 
 PROVIDER = "definition"
 MAX_KEY = 512
-KIND = re.compile(r"[A-Za-z][A-Za-z0-9_.\-/]{0,126}", re.ASCII)
 HELD_SECONDS = 30.0
 OBSERVE_AGAIN_SECONDS = 5.0
 
 
-class Nonsense(Exception):
+class Nonsense(Foreseen):
     """A runner said what it may not say."""
 
 
@@ -149,8 +149,8 @@ class PassLedger:
 def _problem(key: str, kind: str, request: Any) -> str | None:
     if not 0 < len(key) <= MAX_KEY or any(ord(c) < 32 or ord(c) == 127 for c in key):
         return f"key: expected 1 to {MAX_KEY} characters without control characters"
-    if not KIND.fullmatch(kind):
-        return f"kind: must match {KIND.pattern}"
+    if not TYPE.fullmatch(kind):
+        return f"kind: must match {TYPE.pattern}"
     if not isinstance(request, dict):
         return f"request: expected an object, got {spelled(request)}"
     if len(canonical(request).encode()) > 1024 * 1024:

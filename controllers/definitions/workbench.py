@@ -37,6 +37,9 @@ class Workbench:
     def ended(self) -> str:
         return "the workbench was left in mid-pass"
 
+    def whereabouts(self) -> str:
+        return ""
+
     def end(self, *, now: bool = False) -> None:  # noqa: ARG002  there is no process to hurry
         self.channel.close()
 

@@ -44,7 +44,7 @@ class NoteStatus(Status):
 def reconcile(ctx: Any, resource: Any) -> Any:
     return ctx.settled({"length": len(resource.spec.title)}, conditions=[condition_true("Ready", "Written")])
 '''
-ODD = '''
+ODD = """
 from pydantic import ConfigDict, Field
 
 from rmctl import Spec, resource_manager
@@ -56,7 +56,7 @@ class OddSpec(Spec):
 @resource_manager("odd", spec=OddSpec)
 def reconcile(ctx, resource):
     return ctx.settled()
-'''
+"""
 FILES = {"note": NOTE, "odd": ODD, "broken": "def (", "gone": "import os; os._exit(3)"}
 
 
