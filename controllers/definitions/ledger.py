@@ -28,6 +28,8 @@ PROVIDER = "definition"
 MAX_KEY = 512
 HELD_SECONDS = 30.0
 OBSERVE_AGAIN_SECONDS = 5.0
+LONGEST_PAUSE_SECONDS = 60.0
+"""Between two attempts at a child run."""
 
 
 class Nonsense(Foreseen):
@@ -104,6 +106,9 @@ class PassLedger:
 
     def _child(self, tx: Tx, request: Request) -> Document:
         queue.hold(tx, self._claim)
+        last = workflow_runs.find(tx, self._resource.uid, request.key)
+        if last is not None and last.state == "interrupted" and (wait := _again_at(last) - tx.now) > 0:
+            return _over(wait, f"attempt {last.attempt} of {request.workflow} was interrupted: {last.error}")
         try:
             run = workflow_runs.ensure(tx, self._resource, request)
         except EffectMismatch as mismatch:
@@ -172,6 +177,13 @@ def _read(said: Document, *, observed: bool) -> Applied | Absent | Rejected | De
             return Unknown(reason)
         case _:
             raise Nonsense("the runner answered for an effect with what is no answer")
+
+
+def _again_at(last: RunRecord) -> float:
+    """The first interruption is followed by another attempt at once; then each waits longer, up to a minute."""
+    if last.attempt == 1:
+        return 0.0
+    return (last.completed_at or 0.0) + min(2.0 ** min(last.attempt - 2, 6), LONGEST_PAUSE_SECONDS)
 
 
 def _done(record: EffectRecord) -> Document:

@@ -12,7 +12,7 @@ from controllers.definitions.workbench import Workbench
 
 MAX_IDLE = 8
 UNUSABLE_SECONDS = 10.0
-UNUSABLE_TIMES = 5.0
+UNUSABLE_TIMES = 2.0
 """A file that could not be loaded is left alone for this many times as long as it took to find out."""
 
 
