@@ -10,6 +10,7 @@ from controllers.definitions.passes import DefinitionPasses
 from controllers.definitions.pool import Pool
 from controllers.definitions.processes import Limits, reap
 from controllers.definitions.proposals import Definitions
+from controllers.definitions.shapes import Shapes
 from controllers.definitions.watching import FileWatch
 from resources import registry
 from store import kinds
@@ -36,8 +37,9 @@ class Host:
         self._store = store
         self._running = False
         self._notes = None if store.folder is None else store.folder.absolute() / "runners"
-        self._pool = Pool(limits, self._notes)
+        self._pool = Pool(limits, self._notes, environment.monotonic)
         self.definitions = Definitions(folders, self._pool)
+        self.shapes = Shapes(folders, self.definitions)
         self.lend = self._pool.lend
         carriers: list[Carrier] = [StoreCarrier(store, self._pool, environment.monotonic)]
         if self._notes is not None:

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from controllers.definitions.context import Cancellation, Cancelled, Clock
+from controllers.definitions.telling import summary, words
 from controllers.definitions.touching import Ask, PassOver, Step, carried_out, done
 from resources.canonical import Document, canonical
 from resources.names import KIND
@@ -87,7 +88,7 @@ def _stepped(
         canonical(value)
     except Exception as error:
         cancellation.check()  # a step that was interrupted has not failed
-        yield {"step": "end", "name": name, "error": f"{type(error).__name__}: {error}"}
+        yield {"step": "end", "name": name, "error": words(error)}
         raise
     yield {"step": "end", "name": name, "result": value}
     return value
@@ -135,7 +136,7 @@ def execute(
     except Invalid as refused:
         return {"failed": str(refused)}
     except Exception as error:
-        return {"failed": f"{type(error).__name__}: {error}"}
+        return {"failed": summary(error)}
     except SystemExit as error:
         return {"failed": f"the workflow called sys.exit({error.code})"}
     return {"result": result}
