@@ -144,6 +144,21 @@ class NodeView:
         return twin
 
     @property
+    def odd(self) -> bool:
+        """Whether more than devices is held of it for a time."""
+        if not self.timed:
+            return False
+        timed = (claim for claim in self.claims.values() if claim.timed)
+        return any(claim.exclusive or claim.inside or claim.ports or any(claim.amounts) for claim in timed)
+
+    @property
+    def free_always(self) -> tuple[int, ...]:
+        """Units by atom that are free whatever the window, bookings for a time apart."""
+        if not self.timed or self.board is None:
+            return self.free_units
+        return _free(self.board, [claim for claim in self.claims.values() if not claim.timed], None, None)
+
+    @property
     def unconsumed_spare(self) -> bool:
         """Tagged spare, never taken and carrying no job."""
         return self.spare is not None and not self.spare.consumed and not self.claims

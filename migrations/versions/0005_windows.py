@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0004"
-down_revision = "0003"
+revision = "0005"
+down_revision = "0004"
 DEVICES = "node id class attributes healthy bookable position numa parent links"
 CLAIM = (
     "id uid owner_project owner_name instance pool node capacity_milli cores memory_mib ports exclusive kind devices"
@@ -40,11 +40,11 @@ def upgrade() -> None:
         sqlite_autoincrement=True,
     )
     op.execute(
-        f"INSERT INTO placement_log (kind, name, revision, document) SELECT 'devices', node, 0,"
+        f"INSERT INTO placement_log (kind, name, revision, document) SELECT 'devices', node, 0,"  # noqa: S608
         f" json_group_array({_object(DEVICES)}) FROM devices GROUP BY node"
     )
     op.execute(
-        f"INSERT INTO placement_log (kind, name, revision, document) SELECT 'claim', id, 0, {_object(CLAIM)}"
+        f"INSERT INTO placement_log (kind, name, revision, document) SELECT 'claim', id, 0, {_object(CLAIM)}"  # noqa: S608
         " FROM allocations"
     )
     op.create_index("ix_placement_log_kind_name_id", "placement_log", ["kind", "name", "id"], unique=False)
