@@ -108,6 +108,8 @@ class Server:
                 pass_on=asked.pass_environment,
             ),
             workers=asked.workers,
+            engine=settings.workflows.engine,
+            runs=settings.workflows.workers,
         )
         self._agents = agents.build(
             self._store, self._connections, heartbeat_seconds=settings.cadence.heartbeat_seconds

@@ -45,7 +45,7 @@ class Limits:
 class Process:
     """One runner of one file as it was hashed. `notes` is where pid and start time are kept while it lives."""
 
-    def __init__(self, path: Path, digest: str, limits: Limits, notes: Path | None) -> None:
+    def __init__(self, path: Path, digest: str, limits: Limits, notes: Path | None, *, module: str = MODULE) -> None:
         self.path = path
         self.digest = digest
         self.deadline = 0.0
@@ -54,7 +54,7 @@ class Process:
         with theirs:
             words = [str(theirs.fileno()), str(limits.memory_bytes), digest, str(path)]
             self._popen = subprocess.Popen(
-                [sys.executable, "-P", "-m", MODULE, *words],
+                [sys.executable, "-P", "-m", module, *words],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

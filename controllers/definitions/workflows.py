@@ -67,7 +67,7 @@ class WorkflowContext:
         Names are unique in a run. A step whose process dies is called again; a `manual` one is not: the run then waits
         until a person says whether it happened.
         """
-        return self._driven(_stepped(name, call, manual=manual))
+        return self._driven(_stepped(name, call, self.cancellation, manual=manual))
 
     def checkpoint(self, name: str) -> Any:
         """Ends here until a person lets the run go on; then it is what that person gave."""
@@ -77,7 +77,9 @@ class WorkflowContext:
         return carried_out(steps, self._ask) if self._is_async else done(steps, self._ask)
 
 
-def _stepped(name: str, call: Callable[[], Any], *, manual: bool) -> Generator[Step, Any, Any]:
+def _stepped(
+    name: str, call: Callable[[], Any], cancellation: Cancellation, *, manual: bool
+) -> Generator[Step, Any, Any]:
     answer: Document = yield {"step": "begin", "name": name, "manual": manual}
     if answer["next"] != "run":
         return _recorded(name, answer)
@@ -85,6 +87,7 @@ def _stepped(name: str, call: Callable[[], Any], *, manual: bool) -> Generator[S
         value = yield call
         canonical(value)
     except Exception as error:
+        cancellation.check()  # a step that was interrupted has not failed
         yield {"step": "end", "name": name, "error": words(error)}
         raise
     yield {"step": "end", "name": name, "result": value}
