@@ -149,8 +149,11 @@ class Endpoints:
             raise bad_request(f"preconditions: {problems[0].message}")
 
         caller = exchange.caller(request)
+        orphan = options.get("propagationPolicy", request.query_params.get("propagationPolicy")) == "Orphan"
 
         def carried_out(tx: Tx) -> Document:
+            if orphan:
+                writes.keeps_nothing(tx, ref)
             was, now = writes.delete(tx, ref, uid=preconditions.get("uid"), resource_version=version)
             if not was.deleting:
                 audit.wrote(tx, caller, was, "deleted")

@@ -16,10 +16,16 @@ REFERENCE = "#/components/schemas/" + PREFIX + "{model}"
 META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 
-def index() -> Document:
+def index(core: Document) -> Document:
     """`/openapi/v3`: where the documents are, each with the hash of its content."""
-    digest = hashlib.sha256(canonical(document()).encode()).hexdigest().upper()
-    return {"paths": {"apis/rmctl/v1": {"serverRelativeURL": f"/openapi/v3/apis/rmctl/v1?hash={digest}"}}}
+    found = {"api/v1": core, "apis/rmctl/v1": document()}
+    return {
+        "paths": {path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={_hash(one)}"} for path, one in found.items()}
+    }
+
+
+def _hash(content: Document) -> str:
+    return hashlib.sha256(canonical(content).encode()).hexdigest().upper()
 
 
 def document() -> Document:

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from api.http import audit, discovery, exchange, openapi, openapi_v2
+from api.http import audit, core_openapi, discovery, exchange, openapi, openapi_v2
 from api.http.endpoints import ROOT
 from api.http.envelope import SYSTEM, printable
 from api.http.hub import Hub
@@ -39,12 +39,14 @@ class ServerRoutes:
 
     def routes(self) -> list[Route]:
         fixed = {
+            "/": discovery.paths,
             "/api": discovery.core_versions,
             "/apis": discovery.groups,
             "/apis/rmctl": discovery.group,
             ROOT: discovery.kinds,
             "/api/v1": discovery.core_kinds,
-            "/openapi/v3": openapi.index,
+            "/openapi/v3": lambda: openapi.index(core_openapi.document()),
+            "/openapi/v3/api/v1": core_openapi.document,
             "/openapi/v3/apis/rmctl/v1": openapi.document,
             "/version": lambda: discovery.version(self._services.server.version),
         }
