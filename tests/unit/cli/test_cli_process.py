@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import signal
 import socket
@@ -19,6 +20,7 @@ from cli.flags import split
 from cli.main import main
 from cli.session import Session
 from cli.verbs import VERBS, overview
+from cli.views.registry import OWN
 from tests.cli_objects import a_running_job, the_demo
 from tests.cli_runs import Ran, Rmctl
 from tests.fake_api import Answer, FakeApi, Request, status
@@ -85,6 +87,30 @@ def test_a_client_verb_loads_no_library_that_it_does_not_need(api: FakeApi, tmp_
     ended, *modules = ran.stderr.splitlines()[-1].split()
     assert ended == ("2" if words == "nosuch" else "0"), ran.stderr
     assert [name for name in modules if name.partition(".")[0] in HEAVY] == []
+
+
+@pytest.mark.parametrize(("plural", "most"), [("pools", 32), ("resources", 38)])
+def test_get_pays_for_its_own_modules_and_no_others(api: FakeApi, plural: str, most: int) -> None:
+    """What B12 measures: beside its floor of libraries only modules of our own, as few as the kinds shown need."""
+    for name, items in the_demo().items():
+        api.lists(name, *items)
+    api.on("GET /apis/rmctl/v1", Answer({"resources": [{"name": name, "kind": name[:-1]} for name in the_demo()]}))
+    code = (
+        "import sys, typer, http.client, json; floor = set(sys.modules); from cli.main import main; "
+        "c = main(sys.argv[1:]); print(c, *sorted(set(sys.modules) - floor), file=sys.stderr)"
+    )
+    line = [sys.executable, "-c", code, "--server", api.address, "get", plural]
+    ended, *modules = subprocess.run(line, capture_output=True, text=True, check=True).stderr.splitlines()[-1].split()
+    shown = {name for name in modules if name.startswith("cli.views.")} & {f"cli.views.{kind}" for kind in OWN}
+    assert (ended, shown) == ("0", {"cli.views.pool"} if plural == "pools" else {f"cli.views.{kind}" for kind in OWN})
+    ours = [name for name in modules if name.partition(".")[0] in ("cli", "resources")]
+    assert set(modules) - {*ours, "__future__", "gc", "typer._click.decorators"} == set()
+    assert len(ours) <= most, ours
+
+
+def test_garbage_is_looked_for_as_before_once_a_call_has_ended() -> None:
+    before = gc.get_threshold()
+    assert (main(["--version"]), gc.get_threshold()) == (0, before)
 
 
 def test_the_version_loads_nothing_at_all(tmp_path: Path) -> None:
