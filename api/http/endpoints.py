@@ -69,7 +69,7 @@ class Endpoints:
 
         spoilt: dict[Ref, None] = {}
         page, tiers = await self._threads.read(read)
-        warnings = [f"{one} is left out: {showing.ROTTEN.format(one)}" for one in spoilt]
+        warnings = [f"{one} is left out: {showing.ROTTEN}; {showing.way_out(one)}" for one in spoilt]
         metadata: Document = {"resourceVersion": str(page.revision)}
         if page.token:
             metadata["continue"] = page.token
