@@ -162,6 +162,12 @@ def test_help_alone_is_the_overview(capsys: pytest.CaptureFixture[str]) -> None:
         ("apply -f nosuch.json", "nosuch.json: no such file"),
         ("apply -f . --dry-run=maybe", '--dry-run "maybe": one of client, server'),
         ("--frob", "--frob: a verb is needed"),
+        ("pause server", "pause server needs --reason: it is kept in the audit"),
+        ("start bundle/hello", "bundle/hello: a job is needed, as BUNDLE/ROLE/JOB or BUNDLE/JOB"),
+        ("exec node/a -- true", "node/a: a job is needed, as BUNDLE/ROLE/JOB or BUNDLE/JOB"),
+        ("logs node/a", "node/a: a job is needed, as BUNDLE/ROLE/JOB or BUNDLE/JOB"),
+        ("get jobs --sort-by .nope", '--sort-by ".nope": none of these has it'),
+        ("patch bundle/hello --type=json -p {", "--patch:1:2: unexpected end of JSON"),
     ],
 )
 @pytest.mark.req("S20", "B86", "B79")
@@ -182,6 +188,7 @@ def test_what_cannot_be_taken_is_2_and_one_line(api: FakeApi, rmctl: Rmctl, word
         ("config frob", "rmctl config --help"),
         ("get --frob", "rmctl get --help"),
         ("get nosuchkind", "rmctl api-resources lists the kinds"),
+        ("restart shop", "a name goes behind its kind, such as bundle/shop"),
     ],
 )
 def test_the_hint_names_the_page_that_helps(api: FakeApi, rmctl: Rmctl, words: str, hint: str) -> None:
