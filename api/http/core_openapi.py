@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from api.http.openapi import META, metadata
+from api.http.openapi_shapes import META, metadata
 from resources.canonical import Document
 
 PREFIX = "io.k8s.api.core.v1."

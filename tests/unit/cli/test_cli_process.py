@@ -143,8 +143,8 @@ def test_help_alone_is_the_overview(capsys: pytest.CaptureFixture[str]) -> None:
         (
             "config frob",
             (
-                'config: "frob": one of token, certificate, users, revoke, authority, kubeconfig, contexts, add, use, '
-                "remove"
+                'config: "frob": one of token, certificate, users, revoke, authority, kubeconfig, '
+                "contexts, add, use, remove"
             ),
         ),
         ("logs a/primary/b --tail x", "invalid value for '--tail': 'x' is not a whole number"),
