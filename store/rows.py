@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from resources import registry
 from resources.canonical import Document, canonical
@@ -78,16 +78,17 @@ def _bounded(what: str, text: str) -> str:
 
 
 def checksum(row: Any) -> int:
+    """Of a mapping from column to value."""
     parts = (row["spec"], row["status"], row["labels"], row["annotations"], row["finalizers"])
-    return zlib.crc32("\0".join((str(row["generation"]), *parts)).encode())
+    return crc32("\0".join((str(row["generation"]), *parts)).encode())
 
 
-def check_row(row: Any) -> Ref:
-    """Whose row it is. Raises Corrupt for one that does not match its checksum."""
-    ref = Ref(row.kind, row.name, row.project)
-    if checksum(row._mapping) != row.checksum:
-        raise Corrupt(ref)
-    return ref
+def verified(row: Any) -> Any:
+    """The row. Raises Corrupt for one that does not match its checksum."""
+    text = f"{row.generation}\0{row.spec}\0{row.status}\0{row.labels}\0{row.annotations}\0{row.finalizers}"
+    if crc32(text.encode()) != row.checksum:
+        raise Corrupt(Ref(row.kind, row.name, row.project))
+    return row
 
 
 def rotten(rows: Iterable[Any]) -> list[str]:
@@ -97,12 +98,12 @@ def rotten(rows: Iterable[Any]) -> list[str]:
 
 def resource_of(row: Any) -> AnyResource:
     """Raises Corrupt for a row that does not match its checksum."""
-    ref = check_row(row)
+    verified(row)
     kind = registry.of(row.kind)
     document, spec = parsed.spec(kind.spec, row.spec)
     status = parsed.status(kind.status, row.status)
     return kind.resource(
-        ref=ref,
+        ref=Ref(row.kind, row.name, row.project),
         uid=row.uid,
         generation=row.generation,
         resource_version=row.resource_version,
