@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
 from resources import registry
@@ -16,6 +16,7 @@ from store.errors import Corrupt, TooLarge
 
 MAX_DOCUMENT = 1024 * 1024
 AnyResource = Resource[Any, Any]
+V = TypeVar("V")
 
 
 class Texts(NamedTuple):
@@ -41,10 +42,10 @@ def with_texts(resource: AnyResource) -> AnyResource:
     return changed(resource, texts=Texts(resource.document, spec, resource.status, status))
 
 
-def changed(resource: AnyResource, **values: Any) -> AnyResource:
+def changed(value: V, **values: Any) -> V:
     """A copy with other values: `dataclasses.replace` for hot paths."""
-    copy: AnyResource = object.__new__(type(resource))
-    copy.__dict__.update(resource.__dict__, **values)
+    copy: V = object.__new__(type(value))
+    copy.__dict__.update(value.__dict__, **values)
     return copy
 
 

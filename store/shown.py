@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import lru_cache
 from json.encoder import encode_basestring as quoted
 from typing import Any
 
@@ -72,13 +71,13 @@ def text_of(row: Any) -> str:
     if row.finalizers != "[]":
         more += f',"finalizers":{row.finalizers}'
     if row.deletion_timestamp is not None:
-        more += f',"deletionTimestamp":"{_at(int(row.deletion_timestamp))}"'
+        more += f',"deletionTimestamp":"{_at(row.deletion_timestamp)}"'
     if row.owner:
         more += f',"ownerReferences":[{_dumps(owner_reference(row.name, row.owner))}]'
     return (
         f'{{"apiVersion":"{API_VERSION}","kind":"{row.kind}","metadata":{{"name":{quoted(row.name)},'
         f'"uid":"{row.uid}","resourceVersion":"{row.resource_version}","generation":{row.generation},'
-        f'"creationTimestamp":"{_at(int(row.created_at))}"{more}}},"spec":{row.spec},'
+        f'"creationTimestamp":"{_at(row.created_at)}"{more}}},"spec":{row.spec},'
         f'"status":{_status(row.kind, row.status)}}}'
     )
 
@@ -98,9 +97,8 @@ def _status(kind: str, text: str) -> str:
     return _dumps(status_document(registry.of(kind).status.model_validate_json(text)))
 
 
-@lru_cache(1024)
-def _at(seconds: int) -> str:
-    return rfc3339(float(seconds))
+def _at(seconds: float) -> str:
+    return rfc3339(float(int(seconds)))
 
 
 def _dumps(value: object) -> str:

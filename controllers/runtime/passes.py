@@ -124,11 +124,12 @@ class Passes:
             if failed is not None:
                 self._crew.patience.rest(failed)
             again = []
-            for (one, _), answer in zip(begun, answers, strict=True):
-                try:
-                    again.append((one, one.send(None) if answer.error is None else one.throw(answer.error)))
-                except StopIteration:
-                    continue
+            with self._store.turn.taken():
+                for (one, _), answer in zip(begun, answers, strict=True):
+                    try:
+                        again.append((one, one.send(None) if answer.error is None else one.throw(answer.error)))
+                    except StopIteration:
+                        continue
             begun = again
 
     def _pass(self, claim: Claim, tx: Tx) -> Pass:
