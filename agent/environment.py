@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from agent.errors import InvalidSpec
@@ -13,6 +13,8 @@ INHERITED = ("PATH", "HOME", "USER", "LANG", "TZ")
 INHERITED_PREFIX = "LC_"
 RESERVED = ("RM_", "NORSK_")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+UUID_OF_GPU = re.compile(r"(GPU|MIG)-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""As a driver names a card or a part of one."""
 REFERENCE = re.compile(r"\$\$\{|\$\{([^}]*)\}")
 
 
@@ -69,7 +71,13 @@ def build(
         told["RM_DEVICES"] = ",".join(order.devices)
     if order.gpu_index is not None:
         told["RM_GPU_INDEX"] = str(order.gpu_index)
-    return inherited | dict(order.env) | dict(secrets) | told | _parameters(order.parameters)
+    return inherited | _visible(order.devices) | dict(order.env) | dict(secrets) | told | _parameters(order.parameters)
+
+
+def _visible(devices: Sequence[str]) -> dict[str, str]:
+    """What keeps a program, or the runtime of its container, to the GPUs that are its own; it may say otherwise."""
+    own = ",".join(device for device in devices if UUID_OF_GPU.fullmatch(device))
+    return {"CUDA_VISIBLE_DEVICES": own, "NVIDIA_VISIBLE_DEVICES": own} if own else {}
 
 
 def _allowed(field: str, name: str, text: str) -> None:

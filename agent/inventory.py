@@ -1,4 +1,7 @@
-"""What this machine has: amounts, network cards, devices from a file, and what it was told about itself."""
+"""What this machine has: amounts, network cards, devices from a file, and what it was told about itself.
+
+GPUs come later, from a driver that may take its time.
+"""
 
 from __future__ import annotations
 

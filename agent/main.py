@@ -23,6 +23,8 @@ from agent.commands import Commands
 from agent.connection import Connection
 from agent.errors import AgentError, JoinRefused, SettingsRefused
 from agent.files import PRIVATE_FILE, PRIVATE_FOLDER, replace
+from agent.gpus import Gpus
+from agent.inventory import DEVICE_LIMITS
 from agent.journal import Journal
 from agent.outbox import Outbox
 from agent.processes import boot_id
@@ -112,7 +114,21 @@ class Agent:
             await self._supervisor.adopt()
             if self._settings.devices is not None:
                 watching.start_soon(self._watch_devices, self._settings.devices)
+            elif self._settings.gpus:
+                await watching.start(Gpus(self._count_gpus).watch)
             await self._connection.run()
+
+    def _count_gpus(self, found: list[wire.Device]) -> None:
+        """What the driver tells now, if that is news."""
+        if found != list(self._inventory.devices):
+            self._set_devices(found)
+
+    def _set_devices(self, found: list[wire.Device]) -> None:
+        del self._inventory.devices[:]
+        self._inventory.devices.extend(found)
+        if found and DEVICE_LIMITS not in self._inventory.capabilities:
+            self._inventory.capabilities.append(DEVICE_LIMITS)
+        self._connection.renew()
 
     async def _watch_devices(self, path: Path) -> None:
         """A file that changed is reported; one that cannot be used changes nothing."""
@@ -129,9 +145,7 @@ class Agent:
                 log.error("the devices stay as they were", reason=str(refused))
                 continue
             if found != list(self._inventory.devices):
-                del self._inventory.devices[:]
-                self._inventory.devices.extend(found)
-                self._connection.renew()
+                self._set_devices(found)
 
     async def _report(self, facts: Instance) -> None:
         life = self._supervisor.find(facts.id)

@@ -27,3 +27,6 @@ class AgentSettings:
     capabilities: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     devices: Path | None = None
+    """A file that lists them; what a driver tells does not count then."""
+    gpus: bool = True
+    """Report the GPUs that a driver tells of."""

@@ -33,6 +33,7 @@ def agent(
     capability: Annotated[list[str] | None, typer.Option(metavar="NAME", help="repeatable")] = None,
     label: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="repeatable")] = None,
     devices: Annotated[Path | None, typer.Option(metavar="FILE", help="devices that no driver reports")] = None,
+    gpus: Annotated[bool, typer.Option(help="report the GPUs that NVIDIA's driver tells of")] = True,
 ) -> int:
     """Join the fleet and run jobs. The first Hello spends the token and creates the node."""
     name = wire_name(NODE, node)
@@ -58,6 +59,7 @@ def agent(
         capabilities=tuple(capability or ()),
         labels=labels,
         devices=devices,
+        gpus=gpus,
     )
     return main(settings)
 

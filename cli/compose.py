@@ -108,6 +108,8 @@ class Server:
                 pass_on=asked.pass_environment,
             ),
             workers=asked.workers,
+            engine=settings.workflows.engine,
+            runs=settings.workflows.workers,
         )
         self._agents = agents.build(
             self._store, self._connections, heartbeat_seconds=settings.cadence.heartbeat_seconds
@@ -222,7 +224,8 @@ class Server:
             replay=lambda tx, event: replay(tx, event, self._manager.fleet),
             secrets=self._secrets,
             lend=self._definitions.lend,
-            schema=self._definitions.definitions.schema,
+            shape=self._definitions.shapes.of,
+            shapes=self._definitions.shapes.every,
             execute=lambda node, order, seconds: self._connections.send(node, order, seconds=seconds),
             resumed=self._agents.ask_anew,
             strays=self._agents.strays,

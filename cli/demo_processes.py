@@ -70,6 +70,8 @@ class Processes:
             words += ["--capability", capability]
         if plan.devices is not None:
             words += ["--devices", str(plan.devices)]
+        else:
+            words.append("--no-gpus")  # they are the machine's, and each of the demo's nodes would list them
         self._agents.append(self._start(words, plan.name, {"RM_JOIN_TOKEN": token}))
 
     def stop(self) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from resources.frozen import Frozen, Int, Number, Text
 from resources.validation import FieldError, Invalid, parse
@@ -63,6 +64,21 @@ class Definitions(Frozen):
     """The folder of each project; that of `default` is where the server was started, if there is an .rm in it."""
 
 
+def _installed(engine: Literal["store", "dbos"]) -> Literal["store", "dbos"]:
+    if engine == "dbos" and find_spec("dbos") is None:
+        raise ValueError("dbos is not installed here: pip install 'rmctl[workflows]'")
+    return engine
+
+
+class Workflows(Frozen):
+    """Child runs of resources."""
+
+    engine: Annotated[Literal["store", "dbos"], AfterValidator(_installed)] = "store"
+    """What takes the runs that come; each goes on with those that it has begun."""
+    workers: Annotated[Int, Field(ge=1, le=64)] = 2
+    """Runs at once."""
+
+
 class ServerSettings(Frozen):
     """`http` and `agents` are listeners beside the unix sockets in the data folder, as HOST:PORT."""
 
@@ -78,6 +94,7 @@ class ServerSettings(Frozen):
     cadence: Cadence = Cadence()
     placement: Placement = Placement()
     definitions: Definitions = Definitions()
+    workflows: Workflows = Workflows()
     kill_at: Annotated[Text, Field(pattern=KILL_AT)] = ""
     """Where the server kills itself, for tests."""
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from controllers.bundles.verdict import gave_up
 from controllers.expansion import BUNDLE_LABEL, Expected, another_run, expand, template_names
+from controllers.jobs.question import question
+from controllers.jobs.view import JobView, Sibling
 from controllers.placing import Mate, owner_of, policy_of, request_for
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
@@ -64,8 +66,8 @@ def explain(tx: Tx, job: Job, fleet: Fleet, server_started_at: float) -> Explana
             for other in reader.by_label("job", BUNDLE_LABEL, job.spec.bundle, job.project)
             if other.uid != job.uid
         ]
-    excluded = {job.status.excluded_node: job.status.excluded_reason or ""} if job.status.excluded_node else {}
-    request = request_for(job.ref, job.spec, mates, view, ever_ran=job.status.ever_ran, excluded=excluded, now=tx.now)
+    siblings = tuple(Sibling(mate.ref, mate) for mate in mates)
+    request = question(job, job.status, JobView(siblings=siblings), view, now=tx.now)
     policy = policy_of(pool.spec, reader.scheduling(), archived=pool.deleting)
     told = trace(request, view, policy)
     help_ = would_fit(request, view, policy) if told.outcome == "unschedulable" else ()

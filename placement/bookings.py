@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from placement.boards import WHOLE
-from placement.devices import Ask, Verdict, verdict
+from placement.boards import WHOLE, Layout
+from placement.devices import Ask, Verdict, Wanted, verdict
 from placement.node import Claim, NodeView
 from placement.picked import picked
 from placement.plugins import Run
@@ -70,10 +70,13 @@ def amounts_on(request: Request, node: NodeView) -> tuple[tuple[int, ...], tuple
     """By class asked for: units in use over the window, and units that there are."""
     if request.want is None or node.board is None:
         return (), ()
-    layout = node.board.layout
-    free = node.free_over(request.start, request.end)
+    return units_on(request.want, node.board.layout, node.free_over(request.start, request.end))
+
+
+def units_on(want: Wanted, layout: Layout, free: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The same for atoms of which so much is free."""
     used, has = [], []
-    for kind in request.want.kinds:
+    for kind in want.kinds:
         mask = layout.by_kind.get(kind, 0)
         most = mask.bit_count() * WHOLE
         has.append(most)

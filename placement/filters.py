@@ -12,6 +12,7 @@ from placement.bookings import devices_on
 from placement.node import NodeView
 from placement.request import ANY_VALUE, Request, spoken
 from placement.scene import Scene
+from placement.wording import held_by, printed, taken
 
 DEDICATED = "dedicated="
 Filter = Callable[[Request, NodeView, Scene], str | None]
@@ -28,10 +29,6 @@ class Rejection(NamedTuple):
     def text(self) -> str:
         """As it is counted and printed; what keeps everybody away speaks for itself."""
         return printed(self.filter, self.reason)
-
-
-def printed(filter_name: str, reason: str) -> str:
-    return reason if filter_name == "schedulable" else f"{filter_name}: {reason}"
 
 
 def pin(request: Request, node: NodeView, scene: Scene) -> str | None:
@@ -95,7 +92,7 @@ def fits(request: Request, node: NodeView, scene: Scene) -> str | None:
 def ports(request: Request, node: NodeView, scene: Scene) -> str | None:
     for port in request.asked_ports:
         if port in node.taken_ports:
-            return f"{port} taken"
+            return taken(port)
     return None
 
 
@@ -124,7 +121,7 @@ def exclusive(request: Request, node: NodeView, scene: Scene) -> str | None:
         return None
     held = node.holders - request.allies
     if held:
-        return f"held by {spoken(min(held))}"
+        return held_by(held)
     if request.exclusive and node.owners - request.allies:
         return "other jobs are here"
     return None

@@ -12,16 +12,18 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from placement.classes import NodeClass, State
 from placement.devices import Wanted
 from placement.node import NodeView
 from placement.request import ANY_VALUE, Request
-from placement.shelf import NodeClass, Shelf, State
+from placement.shelf import Shelf
 
 MOST_SHELVES = 16
 MOST_CLASSES = 1024
 PATIENCE = 16
 """How often the pool may be passed over for one set of ports before that set gets a shelf."""
 
+NO_PORTS: frozenset[str] = frozenset()
 ShelfKey = tuple[tuple[bool, bool, bool], tuple[str, ...], Wanted | None]
 
 
@@ -32,8 +34,11 @@ class PoolIndex:
         self.members = members
         self.standings: dict[Hashable, Any] = {}
         """What was worked out for the classes as they are; forgotten when there is a new one."""
-        self.timed: set[str] = {name for name, node in members.items() if node.timed}
-        """Nodes whose devices are booked for a time: what is free there depends on when."""
+        self.holding: dict[str, set[str]] = {}
+        """By port, the nodes on which it is taken."""
+        self._ports: dict[str, frozenset[str]] = {}
+        for name, node in members.items():
+            self._set_ports(name, node.taken_ports)
         self._labels: frozenset[tuple[str, str]] = frozenset()
         self._images: frozenset[str] = frozenset()
         self._classes: dict[Hashable, NodeClass] = {}
@@ -49,10 +54,7 @@ class PoolIndex:
     def touch(self, name: str) -> None:
         """Take in that a node came, went or changed."""
         node = self.members.get(name)
-        if node is not None and node.timed:
-            self.timed.add(name)
-        else:
-            self.timed.discard(name)
+        self._set_ports(name, NO_PORTS if node is None else node.taken_ports)
         if node is None:
             self._known.pop(name, None)
             for shelf in self._shelves.values():
@@ -61,6 +63,10 @@ class PoolIndex:
             group = self.class_of(node)
             for shelf in self._shelves.values():
                 shelf.place(node, group)
+
+    def nodes_in(self, tier: str) -> int:
+        """How many nodes of the pool stand in this tier."""
+        return sum(node.tier == tier for node in self.members.values())
 
     def shelf(self, request: Request) -> Shelf:
         """The shelf for this request."""
@@ -97,6 +103,21 @@ class PoolIndex:
         if found is None:
             found = known[state] = self._classify(node, state)
         return found
+
+    def _set_ports(self, name: str, ports: frozenset[str]) -> None:
+        before = self._ports.get(name, NO_PORTS)
+        if before == ports:
+            return
+        for port in before - ports:
+            self.holding[port].discard(name)
+            if not self.holding[port]:
+                del self.holding[port]
+        for port in ports - before:
+            self.holding.setdefault(port, set()).add(name)
+        if ports:
+            self._ports[name] = ports
+        else:
+            del self._ports[name]
 
     def _classify(self, node: NodeView, state: State) -> NodeClass:
         spare = node.spare if node.unconsumed_spare else None

@@ -109,6 +109,13 @@ class NodeView:
         return _free(self.board, [claim for claim in self.claims.values() if claim.overlaps(start, end)])
 
     @property
+    def free_always(self) -> tuple[int, ...]:
+        """Units by atom that are free whatever the window, bookings for a time apart."""
+        if not self.timed or self.board is None:
+            return self.free_units
+        return _free(self.board, [claim for claim in self.claims.values() if not claim.timed])
+
+    @property
     def unconsumed_spare(self) -> bool:
         """Tagged spare, never taken and carrying no job."""
         return self.spare is not None and not self.spare.consumed and not self.claims

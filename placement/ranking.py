@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -36,12 +37,17 @@ class Ranking(NamedTuple):
     @property
     def names(self) -> tuple[str, ...]:
         """One name a level, as a trace prints it."""
-        return tuple("+".join(criterion for criterion, _ in level) for level in self.levels)
+        return _names(self.levels)
 
     @property
     def by_tenant(self) -> bool:
         """Whether a node's place depends on whose claims it carries."""
         return any(criterion == "spread" for level in self.levels for criterion, _ in level)
+
+
+@lru_cache(maxsize=256)
+def _names(levels: tuple[Level, ...]) -> tuple[str, ...]:
+    return tuple("+".join(criterion for criterion, _ in level) for level in levels)
 
 
 LEXICOGRAPHIC = Ranking(tuple(((name, 1000),) for name in CRITERION_NAMES[:8]))

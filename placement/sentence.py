@@ -10,6 +10,8 @@ from placement.filters import Rejection
 ARCHIVED = "the pool is archived"
 NO_NODES = "the pool has no nodes"
 MOST_GROUPS = 5
+MOST_REASONS = 20
+"""How many groups a record keeps."""
 
 
 def counts(rejections: Iterable[Rejection]) -> dict[str, int]:

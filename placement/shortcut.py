@@ -2,46 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator
 from heapq import merge
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from placement.answers import Plan, Ranked, Unschedulable
 from placement.cascade import Cascade, Seed, best_first, choose, nodes_named, survivors
+from placement.classes import BucketKey, NodeClass
+from placement.filters import refusal
 from placement.fleet import FleetView
 from placement.machines import Machine, machine_for
-from placement.node import NodeView
-from placement.plugins import Run
 from placement.policy import PoolPolicy, TierPolicy
 from placement.request import Request
 from placement.scene import Scene, scene_of
-from placement.sentence import NO_NODES, refused_by
+from placement.sentence import MOST_REASONS, NO_NODES, ordered, refused_by
 from placement.standing import Standing, Standings, standings
-from placement.survey import STRAY, plan
-from placement.tally import tally
+from placement.survey import STRAY, last_word, plan
+from placement.tally import Reasons, by_hand, tally_of
+from placement.unfit import Unfit
+
+if TYPE_CHECKING:
+    from placement.calendar import Calendar
+    from placement.timed import Timed
 
 
 def place(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed = None, first: int = 0) -> Plan:
-    """What `plan` answers, found fast: the first few of ranked, refused only with a no, no rejections, no tiers."""
+    """What `plan` answers, found fast: the first few of ranked, the most common reasons, no rejections, no tiers.
+
+    With an answer other than no, reasons are told only where ranked nodes are asked for.
+    """
     by_tenant = request.tenant is not None and policy.ranking.by_tenant
     if policy.archived or request.pin is not None or by_tenant or _need_every_node(request, policy):
         return plan(request, fleet, policy, seed=seed)
     search = Search(request, fleet, policy, seed)
     cascade = Cascade(request, fleet, policy, seed, search)
-    answer = cascade.answer()
-    if search.unfit is not None and search.unfit.blocked:
+    done = _told(cascade, search, first)
+    if search.unfit is not None and search.unfit.taken:
         search.index.pass_over(request.asked_ports, search.unfit.blocked)
+    return done
+
+
+def _told(cascade: Cascade, search: Search, first: int) -> Plan:
+    answer, policy = cascade.answer(), cascade.policy
     nodes, levels = len(search.index.members), policy.ranking.names
-    if answer is not None:
-        told = search.ranked(first) if first else []
-        if cascade.taken_back is not None:
-            told.append(cascade.taken_back)
-        return Plan(answer, nodes, tuple(told[:first]), levels=levels)
-    if search.around.group is not None:
-        return plan(request, fleet, policy, seed=seed)
-    refused = tally(cascade, search.shelf, search.around, search.skip)
-    reason = refused_by(refused, nodes) if nodes else NO_NODES
-    return Plan(Unschedulable(reason), nodes, refused=refused, levels=levels)
+    if answer is None:
+        refused = search.refused(cascade, final=True)
+        reason = refused_by(refused, nodes) if nodes else NO_NODES
+        return Plan(Unschedulable(reason), nodes, refused=refused, levels=levels)
+    if not first:
+        return Plan(answer, nodes, levels=levels)
+    told = search.ranked(first)
+    if cascade.taken_back is not None:
+        told.append(cascade.taken_back)
+    return Plan(answer, nodes, tuple(told[:first]), refused=search.refused(cascade, final=False), levels=levels)
 
 
 def _need_every_node(request: Request, policy: PoolPolicy) -> bool:
@@ -51,39 +66,6 @@ def _need_every_node(request: Request, policy: PoolPolicy) -> bool:
         plugin.scorers or plugin.admit is not None or not plugin.pickers.keys().isdisjoint(kinds)
         for plugin in policy.plugins
     )
-
-
-class Unfit:
-    """Whether a node with room is not to be taken: special nodes, excluded ones, and those with a port taken.
-
-    `filters` are those of plugins.
-    """
-
-    __slots__ = ("blocked", "filters", "members", "ports", "request", "skip")
-
-    def __init__(
-        self,
-        request: Request,
-        skip: frozenset[str],
-        ports: frozenset[str],
-        members: Mapping[str, NodeView],
-        filters: Run | None,
-    ) -> None:
-        self.request = request
-        self.filters = filters
-        self.skip = skip
-        self.ports = ports
-        self.members = members
-        self.blocked = 0
-
-    def __call__(self, name: str) -> bool:
-        if name in self.skip:
-            return True
-        node = self.members[name]
-        if not self.ports.isdisjoint(node.taken_ports):
-            self.blocked += 1
-            return True
-        return self.filters is not None and self.filters.refusal(self.request, node) is not None
 
 
 class Search:
@@ -98,28 +80,91 @@ class Search:
         self.shelf = self.index.shelf(request)
         self.around = scene_of(request, fleet, STRAY, policy.plugins)
         self.looked_at: dict[str, TierPolicy] = {}
+        self._scenes: dict[str, Scene] = {}
         self.special = request.forbid.nodes.union(fleet.nodes_of(request.owner))
         self.asked: tuple[int, ...] = request.asked
+        self.timed: Timed | None = None
         if request.want is not None:
-            self.special |= self.index.timed
             self.asked += request.want.units
+            if self.shelf.calendar is not None:
+                self.special |= self.shelf.calendar.odd
+                self.timed = _timed(self.shelf.calendar, request)
         strangers = (name for owner in request.separate for name in fleet.nodes_of(owner))
         self.skip = self.special.union(request.excluded, strangers)
-        ports = frozenset(request.asked_ports) if not self.shelf.ports else frozenset()
+        ports = () if self.shelf.ports else request.asked_ports
         filters = self.around.plugins
         apart = self.skip or ports or filters is not None
-        self.unfit = Unfit(request, self.skip, ports, self.index.members, filters) if apart else None
+        index = self.index
+        self.unfit = Unfit(request, self.skip, ports, index.holding, index.members, filters) if apart else None
 
     def best(self, tier: TierPolicy, *, compliant: bool) -> Ranked | None:
         self.looked_at[tier.name] = tier
         top_n = self.policy.ranking.top_n
-        kept = list(islice(self._kept(tier, compliant=compliant, only_best=top_n == 1), top_n))
+        found = self._kept(tier, compliant=compliant, only_best=top_n == 1)
+        if top_n == 1:
+            return next(found, None)
+        kept = list(islice(found, top_n))
         return choose(kept, self.policy.ranking, self.seed) if kept else None
 
     def ranked(self, first: int) -> list[Ranked]:
         """The first few of what the filters keep in the tiers that were looked at."""
         tiers = (tier for tier in self.policy.tiers if tier.name in self.looked_at)
         return list(islice((entry for tier in tiers for entry in self._kept(tier, compliant=False)), first))
+
+    def refused(self, cascade: Cascade, *, final: bool) -> dict[str, int]:
+        """The most common reasons: of all nodes for a no, else of those that are refused in the tiers looked at."""
+        reasons = Reasons(self.request, self.around, self.policy, None if final else frozenset(self.looked_at))
+        friends = (name for owner in self.request.allies for name in self.fleet.nodes_of(owner))
+        apart = self.skip.union(friends, self.around.group or ())
+        asking = self.unfit is not None and self.unfit.filters is not None
+        said = Counter[str]()
+        if self.timed is not None and asking:
+            apart = apart.union(self.timed.calendar.names)
+        elif self.timed is not None:
+            said.update(self.timed.refused(reasons, apart))
+        for name in apart & self.index.members.keys():
+            text = self._last_word(name, cascade) if final else self._word(name, cascade)
+            if text is not None:
+                said[text] += 1
+        if self.unfit is not None and asking:
+            said.update(by_hand(reasons, self.shelf, apart, self.unfit))
+            return dict(islice(ordered(+said).items(), MOST_REASONS))
+        for name in apart & self.shelf.where.keys():
+            home = self.shelf.where[name]
+            reason = reasons.of(*home) if reasons.counts(home[0]) else None
+            if reason is not None:
+                said[reason] -= 1
+        if self.unfit is not None:
+            said.update(self._ports_in_the_way(reasons, apart))
+        return tally_of(reasons, self.shelf).first(said, MOST_REASONS)
+
+    def _ports_in_the_way(self, reasons: Reasons, apart: frozenset[str]) -> Counter[str]:
+        """What changes in the counts by ports that the shelf does not know."""
+        assert self.unfit is not None
+        said: Counter[str] = Counter()
+        for name in self.unfit.with_a_port_taken() - apart:
+            group, key = self._home(name)
+            if reasons.counts(group) and reasons.early(group) is None and reasons.short(key) is None:
+                reason = reasons.of(group, key)
+                if reason is not None:
+                    said[reason] -= 1
+                said[str(self.unfit.port(name))] += 1
+        return said
+
+    def _home(self, name: str) -> tuple[NodeClass, BucketKey]:
+        found = None if self.timed is None else self.timed.home(name)
+        return self.shelf.where[name] if found is None else found
+
+    def _last_word(self, name: str, cascade: Cascade) -> str:
+        return last_word(self.index.members[name], cascade, self.around).text
+
+    def _word(self, name: str, cascade: Cascade) -> str | None:
+        node = self.index.members[name]
+        tier = self.looked_at.get(node.tier)
+        if tier is None or (cascade.taken_back is not None and cascade.taken_back.node == name):
+            return None
+        found = refusal(self.request, node, self.scene(tier))
+        return None if found is None else found.text
 
     def _kept(self, tier: TierPolicy, *, compliant: bool, only_best: bool = False) -> Iterator[Ranked]:
         scene, ranking = self.scene(tier), self.policy.ranking
@@ -131,16 +176,24 @@ class Search:
         if scene.group is not None:
             return iter(kept)
         look = self._top if only_best else self._in_order
-        found = look(scene, compliant=compliant)
-        return merge(kept, found, key=best_first) if kept else found
+        found = [look(scene, compliant=compliant)]
+        if kept:
+            found.append(iter(kept))
+        if self.timed is not None:
+            classes = standings(self.request, scene, ranking, self.index)
+            found.append(self.timed.ranked(classes, self.asked, tier, self.unfit, compliant=compliant))
+        return merge(*found, key=best_first) if len(found) > 1 else found[0]
 
     def machine(self, tier: TierPolicy) -> Machine | str:
         capped = self.policy.provisioning and tier.max_nodes is not None
-        nodes = sum(node.tier == tier.name for node in self.index.members.values()) if capped else 0
+        nodes = self.index.nodes_in(tier.name) if capped else 0
         return machine_for(self.request, self.scene(tier), self.policy, nodes)
 
     def scene(self, tier: TierPolicy) -> Scene:
-        return self.around._replace(tier=tier)
+        found = self._scenes.get(tier.name)
+        if found is None:
+            found = self._scenes[tier.name] = self.around._replace(tier=tier)
+        return found
 
     def _top(self, scene: Scene, *, compliant: bool) -> Iterator[Ranked]:
         """The best node of the tier, special ones apart; nothing if none fits."""
@@ -148,27 +201,31 @@ class Search:
         ranks = standings(self.request, scene, self.policy.ranking, self.index)
         best: tuple[Standing, int, str] | None = None
         key: tuple[int, ...] = ()
+        """That of the best, as soon as it is held against a class of another kind."""
         for standing in ranks.classes:
-            if best is not None and standing.bound < key:
-                break
+            alike = best is not None and standing.fixed is best[0].fixed
+            if best is not None and not alike:
+                key = key or ranks.key(best[0], best[1])
+                if standing.bound < key:
+                    break
             shelf = self.shelf.classes.get(standing.group)
             if shelf is None or (compliant and standing.violated):
                 continue
-            alike = best is not None and standing.fixed is best[0].fixed
-            at_least = best[1] if best and alike else 0
+            at_least = best[1] if best is not None and alike else 0
             found = shelf.first(asked, self.unfit, binpack=binpack, blend=ranks.blend, at_least=at_least)
             if found is None:
                 continue
-            if best is not None and alike:
-                better = found[0] > best[1] or found[1] < best[2]
+            if best is None:
+                best = (standing, *found)
+            elif alike:
+                if found[0] > best[1] or found[1] < best[2]:
+                    best, key = (standing, *found), ()
             else:
                 rival = ranks.key(standing, found[0])
-                better = best is None or rival > key or (rival == key and found[1] < best[2])
-            if better:
-                best = (standing, *found)
-                key = ranks.key(standing, found[0])
+                if rival > key or (rival == key and found[1] < best[2]):
+                    best, key = (standing, *found), rival
         if best is not None:
-            yield Ranked(best[2], scene.tier.name, key, best[0].violated)
+            yield Ranked(best[2], scene.tier.name, key or ranks.key(best[0], best[1]), best[0].violated)
 
     def _in_order(self, scene: Scene, *, compliant: bool) -> Iterator[Ranked]:
         """The nodes of the tier that fit, special ones apart, the best first."""
@@ -182,6 +239,12 @@ class Search:
                 found = shelf.ranked(self.asked, self.unfit, binpack=binpack, blend=classes.blend)
                 rows.append(_row(tier, classes, standing, found))
         return merge(*rows, key=best_first)
+
+
+def _timed(calendar: Calendar, request: Request) -> Timed:
+    from placement.timed import Timed  # noqa: PLC0415  numpy is for those who book for a time
+
+    return Timed(calendar, request)
 
 
 def _row(

@@ -4,43 +4,44 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 RUN = 512
 
 
 class SortedNames:
-    """Names by code point."""
+    """Names by code point, in sorted runs of which none is empty."""
 
-    __slots__ = ("_firsts", "_runs")
+    __slots__ = ("_firsts", "runs")
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         ordered = sorted(set(names))
-        self._runs = [ordered[at : at + RUN] for at in range(0, len(ordered), RUN)]
-        self._firsts = [run[0] for run in self._runs]
+        self.runs = [ordered[at : at + RUN] for at in range(0, len(ordered), RUN)]
+        self._firsts = [run[0] for run in self.runs]
 
     def add(self, name: str) -> None:
         """Add a name that is not there yet."""
-        if not self._runs:
-            self._runs.append([name])
+        if not self.runs:
+            self.runs.append([name])
             self._firsts.append(name)
             return
         at = self._run_of(name)
-        run = self._runs[at]
+        run = self.runs[at]
         insort(run, name)
         if len(run) > 2 * RUN:
-            self._runs[at : at + 1] = [run[:RUN], run[RUN:]]
+            self.runs[at : at + 1] = [run[:RUN], run[RUN:]]
             self._firsts.insert(at + 1, run[RUN])
-        self._firsts[at] = self._runs[at][0]
+        self._firsts[at] = self.runs[at][0]
 
     def remove(self, name: str) -> None:
         """Remove a name that is there."""
         at = self._run_of(name)
-        run = self._runs[at]
+        run = self.runs[at]
         del run[bisect_left(run, name)]
         if run:
             self._firsts[at] = run[0]
         else:
-            del self._runs[at], self._firsts[at]
+            del self.runs[at], self._firsts[at]
 
     @property
     def head(self) -> str:
@@ -48,14 +49,13 @@ class SortedNames:
         return self._firsts[0]
 
     def __len__(self) -> int:
-        return sum(map(len, self._runs))
+        return sum(map(len, self.runs))
 
     def __bool__(self) -> bool:
-        return bool(self._runs)
+        return bool(self.runs)
 
     def __iter__(self) -> Iterator[str]:
-        for run in self._runs:
-            yield from run
+        return chain.from_iterable(self.runs)
 
     def _run_of(self, name: str) -> int:
         at = bisect_left(self._firsts, name)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from placement.blend import DYNAMIC, Blend, blend_of
-from placement.filters import asked_label, printed, reserved, schedulable, zone
+from placement.classes import NodeClass, State
+from placement.filters import asked_label, reserved, schedulable, zone
 from placement.fullness import SCALE
 from placement.index import PoolIndex
 from placement.levels import CRITERIA, violations
@@ -13,7 +14,7 @@ from placement.node import NodeView
 from placement.ranking import Ranking
 from placement.request import Request
 from placement.scene import Scene
-from placement.shelf import NodeClass, State
+from placement.wording import printed
 
 MOST_KEPT = 512
 

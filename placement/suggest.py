@@ -18,6 +18,7 @@ from placement.node import Claim, NodeView
 from placement.policy import PoolPolicy, TierPolicy
 from placement.request import ANY_VALUE, CAPABILITY_PREFIX, DRIVER_PREFIX, Request, spoken
 from placement.scene import scene_of
+from placement.shortcut import place
 from placement.survey import plan
 
 MOST = 5
@@ -68,7 +69,7 @@ class Study(NamedTuple):
 
 def would_fit(request: Request, fleet: FleetView, policy: PoolPolicy) -> tuple[Suggestion, ...]:
     """At most five changes, the cheapest first; empty if the job has a place or nothing small would help."""
-    if policy.archived or not isinstance(plan(request, fleet, policy).answer, Unschedulable):
+    if policy.archived or not isinstance(place(request, fleet, policy).answer, Unschedulable):
         return ()
     study = study_of(request, fleet, policy)
     found: list[Suggestion] = []
@@ -86,7 +87,7 @@ def study_of(request: Request, fleet: FleetView, policy: PoolPolicy) -> Study:
 
 def confirm(trial: Trial) -> Suggestion | None:
     """The suggestion if a plan finds a place, which it names where the text leaves it open."""
-    answer = plan(trial.request, trial.fleet, trial.policy).answer
+    answer = plan(trial.request, trial.fleet, trial.policy).answer  # an index for one question costs more than it
     if isinstance(answer, Unschedulable):
         return None
     text, command = trial.suggestion

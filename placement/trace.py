@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from itertools import islice
 from typing import Any, Literal
 
 from placement.answers import Answer, Placed, Plan, Provision, Unschedulable
@@ -15,6 +16,7 @@ from placement.policy import PoolPolicy
 from placement.ranking import Ranking
 from placement.request import Request
 from placement.scene import scene_of
+from placement.sentence import MOST_REASONS
 from placement.survey import STRAY, plan
 
 FIRST_RANKED = 10
@@ -61,7 +63,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What an event keeps of a plan: the outcome, counts by reason, and the first ten ranked."""
+    """What an event keeps of a plan: the outcome, counts of the most common reasons, and the first ten ranked."""
 
     outcome: Outcome
     sentence: str
@@ -116,7 +118,7 @@ def summary(done: Plan, ranking: Ranking) -> Summary:
         answer.node if isinstance(answer, Placed) else None,
         None if isinstance(answer, Unschedulable) else answer.tier,
         () if isinstance(answer, Unschedulable) else answer.violated,
-        dict(done.refused),
+        dict(islice(done.refused.items(), MOST_REASONS)),
         tuple((entry.node, shares(ranking, entry.key)) for entry in done.ranked[:FIRST_RANKED]),
     )
 

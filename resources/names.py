@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 KIND = re.compile(r"[a-z][a-z0-9-]{0,62}", re.ASCII)
+TYPE = re.compile(r"[A-Za-z][A-Za-z0-9_.\-/]{0,126}", re.ASCII)
+"""Of events, conditions and effects; finalizers too."""
 MAX_LABEL = 63
 SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
 MAX_SUBDOMAIN = 253

@@ -28,7 +28,10 @@ class Request:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """One attempt. `epoch` counts the processes that were at it; `waits_for` is the step that a person must judge."""
+    """One attempt. `epoch` counts the processes that were at it; `waits_for` is the step that a person must judge.
+
+    `engine` is the one that has begun it and keeps its steps; `forked_from` is the run whose steps it began behind.
+    """
 
     run_id: str
     uid: str
@@ -45,6 +48,8 @@ class RunRecord:
     error: str | None = None
     waits_for: str | None = None
     completed_at: float | None = None
+    engine: str | None = None
+    forked_from: str | None = None
 
 
 @dataclass(frozen=True)

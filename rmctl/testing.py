@@ -264,6 +264,9 @@ class _Runner:
     def ended(self) -> str:
         return "the runner was killed by signal 9"
 
+    def whereabouts(self) -> str:
+        return ""
+
     def end(self) -> None:
         self._told.put({"next": "over", "after": 0.0, "reason": "the process is gone"})
         if self._thread is not None:

@@ -35,7 +35,7 @@ def open_engine(path: Path | None, *, synchronous: str = "FULL", module: Any = s
     def _configure(connection: sqlite3.Connection, _record: Any) -> None:
         connection.isolation_level = None
         if path is not None:
-            _keep_private(path)
+            keep_private(path)
         settings = [
             "PRAGMA busy_timeout=10000",
             "PRAGMA foreign_keys=ON",
@@ -62,7 +62,7 @@ def open_engine(path: Path | None, *, synchronous: str = "FULL", module: Any = s
     return engine
 
 
-def _keep_private(path: Path) -> None:
+def keep_private(path: Path) -> None:
     """Nobody else may read what stands in the store. What SQLite lays beside the file gets the file's mode."""
     for one in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm"))):
         try:

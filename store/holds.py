@@ -1,4 +1,4 @@
-"""The hold: while it stands no effect is begun, whatever passes decide."""
+"""The hold: while it stands no effect and no child run is begun, whatever passes decide."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from sqlalchemy import select
 
 from store import remarks
 from store.effects import OPEN
-from store.notes import EffectDue
+from store.notes import EffectDue, RunDue
+from store.run_tables import workflow_runs
 from store.tables import effects
 from store.tx import Tx
 
@@ -43,4 +44,7 @@ def lift(tx: Tx) -> bool:
         return False
     for provider in tx.execute(select(effects.c.provider).where(OPEN).distinct()).scalars().all():
         tx.note(EffectDue(provider, tx.now))
+    due = select(workflow_runs.c.run_id).where(workflow_runs.c.state.in_(("pending", "running")))
+    for run_id in tx.execute(due.order_by(workflow_runs.c.created_at)).scalars().all():
+        tx.note(RunDue(run_id))
     return True

@@ -154,15 +154,16 @@ def claim(
     backoff: Backoff,
     lease: float = LEASE_SECONDS,
     lane: int = HERE,
+    choose: Callable[[Tx, int, int], list[Row[Any]]] | None = None,
 ) -> tuple[Claim, ...]:
-    """Take up to `limit` due keys of a lane, oldest first but for a head start; of one instant, those put first.
+    """Take up to `limit` due keys of a lane, oldest first but for a head start or as `choose` finds them.
 
     A row whose lease ran out gets its error and backoff, no run. Raises ValueError for a lease under 0.3 s or no limit.
     """
     if lease < MIN_LEASE_SECONDS or limit < 1:
         raise ValueError(f"a lease of at least {MIN_LEASE_SECONDS} s and a limit of at least 1 are needed")
     taken, expires = list[Claim](), tx.now + lease
-    for row in _in_turn(tx, limit, lane):
+    for row in (choose or _in_turn)(tx, limit, lane):
         ref = Ref(row.kind, row.name, row.project)
         if row.token_hash is not None:
             _back_off_expired(tx, row, backoff)
@@ -189,8 +190,7 @@ def _in_turn(tx: Tx, limit: int, lane: int) -> list[Row[Any]]:
 def _back_off_expired(tx: Tx, row: Row[Any], backoff: Backoff) -> None:
     """As `fail` would have done: an event since the claim pulls the delay forward."""
     ref = Ref(row.kind, row.name, row.project)
-    delay = backoff(row.errors + 1)
-    at = tx.now + _wait(delay, woken=row.wakes != row.claimed_wakes)
+    at = tx.now + _wait(backoff(row.errors + 1), woken=row.wakes != row.claimed_wakes)
     tx.write(
         update(table)
         .where(*_key, table.c.lease_generation == row.lease_generation)

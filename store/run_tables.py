@@ -26,6 +26,8 @@ workflow_runs = Table(
     Column("waits_for", Text),
     Column("created_at", Double, nullable=False),
     Column("completed_at", Double),
+    Column("engine", Text),
+    Column("forked_from", Text),
     UniqueConstraint("uid", "request_key", "attempt"),
     Index("ix_workflow_runs_state", "state"),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from resources.event import Event
 from resources.reference import Ref
 from resources.resource import Resource
 from resources.workflow_run import ACTIVE, Completion, Request, RunRecord
-from store import events, queue, resources
+from store import events, holds, queue, resources
 from store.effect_rows import bounded
 from store.errors import EffectMismatch
 from store.notes import RunDue, RunOver
@@ -70,6 +71,8 @@ def put(tx: Tx, made: RunRecord) -> None:
             state=made.state,
             epoch=made.epoch,
             created_at=made.created_at,
+            engine=made.engine,
+            forked_from=made.forked_from,
         )
     )
     words = f"{made.workflow} {made.key}: attempt {made.attempt}, run {made.run_id}"
@@ -157,13 +160,26 @@ def change(tx: Tx, run: RunRecord, **values: Any) -> None:
         queue.enqueue(tx, owner.ref)
 
 
-def begin(tx: Tx, run_id: str) -> RunRecord | None:
-    """A process is at it from now on: one more epoch. None for a run that nobody should be at."""
+def begin(tx: Tx, run_id: str, engine: str, *, new: bool = True) -> RunRecord | None:
+    """A process is at it from now on: one more epoch. None for a run that nobody should be at, or another engine.
+
+    Only with `new` what no engine has begun yet, and nothing while there is a hold.
+    """
     run = by_id(tx, run_id)
-    if run is None or run.state not in ("pending", "running"):
+    if run is None or run.state not in ("pending", "running") or holds.find(tx) is not None:
         return None
-    tx.write(update(table).where(table.c.run_id == run_id).values(state="running", epoch=run.epoch + 1))
-    return replace(run, state="running", epoch=run.epoch + 1)
+    if run.engine != engine and not (new and run.engine is None):
+        return None
+    begun = {"state": "running", "epoch": run.epoch + 1, "engine": engine}
+    tx.write(update(table).where(table.c.run_id == run_id).values(**begun))
+    return replace(run, **begun)  # type: ignore[arg-type]
+
+
+def unknown(tx: Tx, run_ids: Sequence[str]) -> tuple[str, ...]:
+    """Those of which nothing is on record."""
+    asked = select(table.c.run_id).where(table.c.run_id.in_(run_ids))
+    known = {row.run_id for row in tx.execute(asked)}
+    return tuple(one for one in run_ids if one not in known)
 
 
 def cancel(tx: Tx, run: RunRecord, why: str) -> tuple[str, ...]:
@@ -202,4 +218,6 @@ def _record(row: Any) -> RunRecord:
         error=row.error,
         waits_for=row.waits_for,
         completed_at=row.completed_at,
+        engine=row.engine,
+        forked_from=row.forked_from,
     )

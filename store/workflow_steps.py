@@ -65,6 +65,21 @@ def end(tx: Tx, run: RunRecord, name: str, *, result: Any = None, error: str | N
     tx.write(_this(run.run_id, name).where(table.c.state == "started", table.c.epoch == run.epoch).values(**values))
 
 
+def note(tx: Tx, run: RunRecord, name: str, state: Literal["started", "done", "failed"], error: str | None) -> None:
+    """How far a run is whose engine keeps the steps themselves elsewhere; their results are not here."""
+    _fence(tx, run)
+    told: dict[str, Any] = {"state": state, "epoch": run.epoch, "error": None if error is None else bounded(error)}
+    told["ended_at"] = None if state == "started" else tx.now
+    if find(tx, run.run_id, name) is not None:
+        tx.write(_this(run.run_id, name).where(table.c.state == "started", table.c.manual == 0).values(**told))
+    else:
+        tx.write(insert(table).values(run_id=run.run_id, name=name, manual=0, started_at=tx.now, **told))
+
+
+def forget(tx: Tx, run: RunRecord, name: str) -> None:
+    tx.write(delete(table).where(table.c.run_id == run.run_id, table.c.name == name))
+
+
 def settle(tx: Tx, run: RunRecord, *, happened: bool, result: Any = None) -> None:
     """What a person says of the step that a run waits for; the run goes on."""
     assert run.waits_for is not None
@@ -72,7 +87,7 @@ def settle(tx: Tx, run: RunRecord, *, happened: bool, result: Any = None) -> Non
         stored = None if result is None else canonical(result)
         tx.write(_this(run.run_id, run.waits_for).values(state="done", ended_at=tx.now, result=stored))
     else:
-        tx.write(delete(table).where(table.c.run_id == run.run_id, table.c.name == run.waits_for))
+        forget(tx, run, run.waits_for)
     workflow_runs.change(tx, run, state="pending", waits_for=None)
 
 

@@ -44,7 +44,7 @@ def reconcile(ctx, resource):
 class House:
     """Definitions stand in `files`; nothing runs until a test lets it."""
 
-    def __init__(self, folder: Path, *, limits: Limits | None = None) -> None:
+    def __init__(self, folder: Path, *, limits: Limits | None = None, engine: str = "store") -> None:
         self.folder = folder
         self.files = folder / "rm" / "resource-managers"
         self.workflows = folder / "rm" / "workflows"
@@ -53,7 +53,11 @@ class House:
         self.environment = Threads()
         self.store = Store.open(folder / "data", self.environment, synchronous="OFF")
         self.host = Host(
-            self.store, self.environment, Folders(folder / "rm"), limits or Limits(load_seconds=60, grace_seconds=0.5)
+            self.store,
+            self.environment,
+            Folders(folder / "rm"),
+            limits or Limits(load_seconds=60, grace_seconds=0.5),
+            engine=engine,
         )
 
     def put(self, kind: str, body: str = "pass", *, deadline: float = 600, head: str = "") -> Path:
@@ -108,10 +112,12 @@ class House:
 
 
 @contextmanager
-def a_house(folder: Path, *, limits: Limits | None = None) -> Iterator[House]:
-    house = House(folder, limits=limits)
+def a_house(folder: Path, *, limits: Limits | None = None, engine: str = "store") -> Iterator[House]:
+    house = House(folder, limits=limits, engine=engine)
     try:
         yield house
     finally:
+        for one in house.host.engines.values():
+            one.stop()
         house.host.passes.stop()
         house.store.close()

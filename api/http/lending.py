@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from api.http import exchange, openapi
+from api.http import exchange, openapi_defined, openapi_shapes
 from api.http.door import of_a_socket
 from api.http.endpoints import ROOT
 from api.http.envelope import DEFAULT_PROJECT, printable
@@ -39,11 +39,10 @@ class Lending:
     async def schema(self, request: Request) -> Response:
         """As a part of the OpenAPI document that is of one project."""
         kind, project = request.path_params["kind"], request.query_params.get("project") or DEFAULT_PROJECT
-        if self._services.schema is None or not KIND.fullmatch(kind) or kind in BUILT_IN:
+        if self._services.shape is None or not KIND.fullmatch(kind) or kind in BUILT_IN:
             raise Problem(404, "NotFound", f'no file defines the kind "{printable(kind)}"')
-        said = await asyncio.to_thread(self._services.schema, Ref(kind, "", project), openapi.REFERENCE)
-        schemas = openapi.schemas_of(kind, said["schemas"], str(said.get("description", "")))
-        schemas[openapi.META] = openapi.metadata()
+        shape = await asyncio.to_thread(self._services.shape, Ref(kind, "", project))
+        schemas = {openapi_shapes.META: openapi_shapes.metadata(), **openapi_defined.schemas(shape)}
         return exchange.answer({"kind": "Schema", "apiVersion": "rmctl/v1", "components": {"schemas": schemas}})
 
     async def post(self, request: Request) -> Response:

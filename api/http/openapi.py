@@ -4,35 +4,40 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from typing import Any
 
+from api.http import openapi_defined
+from api.http.openapi_shapes import META, PREFIX, REFERENCE, gvk, metadata, three, whole
 from api.http.patches import MEDIA
 from resources.canonical import Document, canonical
 from resources.kind import Kind
-from resources.registry import every
+from resources.registry import BUILT_IN, every
+from resources.shape import Shape
 
-PREFIX = "rmctl.v1."
-REFERENCE = "#/components/schemas/" + PREFIX + "{model}"
-META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+UNKNOWN = "Its fields are those of its file: rmctl explain {kind} -p PROJECT."
 
 
-def index() -> Document:
+def index(shapes: tuple[Shape, ...] = ()) -> Document:
     """`/openapi/v3`: where the documents are, each with the hash of its content."""
-    digest = hashlib.sha256(canonical(document()).encode()).hexdigest().upper()
+    digest = hashlib.sha256(canonical(document(shapes)).encode()).hexdigest().upper()
     return {"paths": {"apis/rmctl/v1": {"serverRelativeURL": f"/openapi/v3/apis/rmctl/v1?hash={digest}"}}}
 
 
-def document() -> Document:
-    """`/openapi/v3/apis/rmctl/v1`."""
-    return _document(every())
+def document(shapes: tuple[Shape, ...] = ()) -> Document:
+    """`/openapi/v3/apis/rmctl/v1`. A kind of a file without a shape takes any spec."""
+    return _document(every(), shapes)
 
 
 @functools.lru_cache(4)
-def _document(kinds: tuple[Kind, ...]) -> Document:
+def _document(kinds: tuple[Kind, ...], shapes: tuple[Shape, ...]) -> Document:
     schemas: Document = {META: metadata()}
     paths: Document = {}
+    shaped = {one.kind: openapi_defined.schemas(one) for one in shapes}
     for kind in kinds:
-        schemas |= _schemas(kind)
+        if kind.name in BUILT_IN:
+            schemas |= _schemas(kind)
+        else:
+            unknown = UNKNOWN.format(kind=kind.name)
+            schemas |= shaped.get(kind.name) or openapi_defined.unknown(kind.name, unknown)
         base = f"/apis/rmctl/v1/{'namespaces/{namespace}/' if kind.namespaced else ''}{kind.plural}"
         paths[base] = {"get": _operation(kind, "list"), "post": _operation(kind, "create", body=True)}
         paths[f"{base}/{{name}}"] = {
@@ -52,67 +57,19 @@ def _document(kinds: tuple[Kind, ...]) -> Document:
 
 
 def _schemas(kind: Kind) -> Document:
-    models = {"spec": kind.spec, "status": kind.status}
-    parts = {
-        part: model.model_json_schema(by_alias=True, ref_template=REFERENCE, mode="validation")
-        for part, model in models.items()
-    }
-    found = schemas_of(kind.name, parts, (kind.spec.__doc__ or "").strip())
-    found[PREFIX + kind.name]["x-kubernetes-group-version-kind"] = [_gvk(kind)]
+    found: Document = {PREFIX + kind.name: whole(kind.name, (kind.spec.__doc__ or "").strip())}
+    for part, model in (("spec", kind.spec), ("status", kind.status)):
+        schema = model.model_json_schema(by_alias=True, ref_template=REFERENCE, mode="validation")
+        found |= {PREFIX + name: three(inner) for name, inner in schema.pop("$defs", {}).items()}
+        found[f"{PREFIX}{kind.name}.{part}"] = three(schema)
     return found
-
-
-def schemas_of(kind: str, parts: Document, description: str) -> Document:
-    """Of a kind and of all that it is made of, by name; `parts` are the JSON Schemas of spec and status."""
-    found: Document = {}
-    for part, schema in parts.items():
-        for name, inner in schema.pop("$defs", {}).items():
-            found[PREFIX + name] = _three(inner)
-        found[f"{PREFIX}{kind}.{part}"] = _three(schema)
-    found[PREFIX + kind] = {
-        "type": "object",
-        "description": description,
-        "properties": {
-            "apiVersion": {"type": "string"},
-            "kind": {"type": "string"},
-            "metadata": {"allOf": [{"$ref": f"#/components/schemas/{META}"}], "default": {}},
-            **{part: {"$ref": f"#/components/schemas/{PREFIX}{kind}.{part}"} for part in parts},
-        },
-    }
-    return found
-
-
-def _three(schema: Any) -> Any:
-    """JSON Schema of today as OpenAPI 3.0 says it: `nullable`, `enum` of one, no tuples, no `title`."""
-    if isinstance(schema, list):
-        return [_three(inner) for inner in schema]
-    if not isinstance(schema, dict):
-        return schema
-    changed = {key: _three(value) for key, value in schema.items() if key not in ("title", "const", "prefixItems")}
-    properties = schema.get("properties")
-    if isinstance(properties, dict):
-        changed["properties"] = {name: _three(inner) for name, inner in properties.items()}
-    if "const" in schema:
-        changed["enum"] = [schema["const"]]
-    for bound in ("exclusiveMinimum", "exclusiveMaximum"):
-        if isinstance(changed.get(bound), int | float) and not isinstance(changed[bound], bool):
-            changed["minimum" if bound == "exclusiveMinimum" else "maximum"] = changed[bound]
-            changed[bound] = True
-    options = changed.get("anyOf")
-    if isinstance(options, list) and {"type": "null"} in options:
-        left = [option for option in options if option != {"type": "null"}]
-        changed.pop("anyOf")
-        changed |= {"nullable": True} | (left[0] if len(left) == 1 and "$ref" not in left[0] else {"anyOf": left})
-    if "$ref" in changed and len(changed) > 1:
-        changed["allOf"] = [{"$ref": changed.pop("$ref")}]
-    return changed
 
 
 def _operation(kind: Kind, verb: str, *, body: bool = False) -> Document:
     operation: Document = {
         "operationId": f"{verb}{kind.name.title().replace('-', '')}",
         "x-kubernetes-action": verb,
-        "x-kubernetes-group-version-kind": _gvk(kind),
+        "x-kubernetes-group-version-kind": gvk(kind.name),
         "parameters": [_parameter(name) for name in PARAMETERS[verb]],
         "responses": {"200": {"description": "OK", "content": _content(kind, ("application/json",))}},
     }
@@ -144,26 +101,3 @@ def _parameter(name: str) -> Document:
 
 def _content(kind: Kind, media: tuple[str, ...]) -> Document:
     return {one: {"schema": {"$ref": f"#/components/schemas/{PREFIX}{kind.name}"}} for one in media}
-
-
-def _gvk(kind: Kind) -> Document:
-    return {"group": "rmctl", "version": "v1", "kind": kind.name}
-
-
-def metadata() -> Document:
-    texts = {"type": "object", "additionalProperties": {"type": "string"}}
-    return {
-        "type": "object",
-        "properties": {
-            "name": {"type": "string", "description": "A DNS label: lower case letters, digits and hyphens."},
-            "namespace": {"type": "string", "description": "The project."},
-            "labels": texts,
-            "annotations": texts,
-            "uid": {"type": "string"},
-            "resourceVersion": {"type": "string"},
-            "generation": {"type": "integer"},
-            "creationTimestamp": {"type": "string", "format": "date-time"},
-            "deletionTimestamp": {"type": "string", "format": "date-time"},
-            "finalizers": {"type": "array", "items": {"type": "string"}},
-        },
-    }

@@ -13,20 +13,21 @@ from api.http import openapi
 from resources.canonical import Document
 from resources.kind import Kind
 from resources.registry import every
+from resources.shape import Shape
 
 MEDIA = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 KIND = "x-kubernetes-group-version-kind"
 WIRE_LENGTH = 2
 
 
-def document() -> bytes:
+def document(shapes: tuple[Shape, ...] = ()) -> bytes:
     """`/openapi/v2`."""
-    return _document(every())
+    return _document(every(), shapes)
 
 
 @functools.lru_cache(4)
-def _document(_kinds: tuple[Kind, ...]) -> bytes:
-    known = openapi.document()
+def _document(_kinds: tuple[Kind, ...], shapes: tuple[Shape, ...]) -> bytes:
+    known = openapi.document(shapes)
     paths = [(path, item["patch"]) for path, item in known["paths"].items() if "patch" in item]
     schemas = known["components"]["schemas"].items()
     return (

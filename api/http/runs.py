@@ -80,7 +80,7 @@ def _controlled(tx: Tx, body: Document, reason: str, by: str) -> Document:
                 raise Problem(409, "Conflict", f'run "{shown}": is {run.state} already')
             workflow_runs.cancel(tx, run, reason)
         case _:
-            run = _forked(tx, run, shown)
+            run = forked(tx, run, shown)
     told = f"{body['do']} {run.workflow} {run.key}"
     audit.append(tx, run.owner, run.uid, told, by=by, reason=reason, run=run.run_id)
     stored = workflow_runs.by_id(tx, run.run_id)
@@ -88,7 +88,7 @@ def _controlled(tx: Tx, body: Document, reason: str, by: str) -> Document:
     return run_document(tx, stored)
 
 
-def _forked(tx: Tx, run: RunRecord, shown: str) -> RunRecord:
+def forked(tx: Tx, run: RunRecord, shown: str) -> RunRecord:
     """Another attempt, behind the steps that are done."""
     newest = workflow_runs.find(tx, run.uid, run.key)
     if run.state in ACTIVE or newest is None or newest.state in ACTIVE:
@@ -104,6 +104,7 @@ def _forked(tx: Tx, run: RunRecord, shown: str) -> RunRecord:
         waits_for=None,
         created_at=tx.now,
         completed_at=None,
+        forked_from=run.run_id,
     )
     workflow_steps.copy(tx, run.run_id, made.run_id)
     workflow_runs.put(tx, made)
@@ -120,6 +121,8 @@ def run_document(tx: Tx, run: RunRecord) -> Document:
         "owner": owner_document(run.owner, keys.of(tx, [run.owner]).get(run.owner)),
         "workflow": run.workflow,
         "state": run.state,
+        "engine": run.engine,
+        "forkedFrom": run.forked_from,
         "processes": run.epoch,
         "steps": [{"name": one.name, "state": one.state} for one in workflow_steps.of(tx, run.run_id)],
         "waitsFor": run.waits_for,

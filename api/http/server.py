@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from starlette.requests import Request
@@ -21,6 +23,7 @@ from resources.instants import rfc3339
 from resources.names import label_problem
 from resources.reference import Ref
 from resources.selectors import KEY, VALUE
+from resources.shape import Shape
 from resources.validation import FieldError
 from store import backlog, changes, credentials, holds, resources
 from store.errors import Failed
@@ -44,8 +47,6 @@ class ServerRoutes:
             "/apis/rmctl": discovery.group,
             ROOT: discovery.kinds,
             "/api/v1": discovery.core_kinds,
-            "/openapi/v3": openapi.index,
-            "/openapi/v3/apis/rmctl/v1": openapi.document,
             "/version": lambda: discovery.version(self._services.server.version),
         }
         return [
@@ -53,12 +54,20 @@ class ServerRoutes:
             Route("/livez", self.healthy, methods=["GET"]),
             Route("/readyz", self.ready, methods=["GET"]),
             *(Route(path, _told(document), methods=["GET"]) for path, document in fixed.items()),
-            Route("/openapi/v2", _old_openapi, methods=["GET"]),
+            *(Route(path, self._described(answer), methods=["GET"]) for path, answer in OPENAPI.items()),
             Route(f"{ROOT}/server", self.about, methods=["GET"]),
             Route(f"{ROOT}/server/authority", self.authority, methods=["GET"]),
             Route(f"{ROOT}/server/stop", self.stop, methods=["POST"]),
             Route(f"{ROOT}/tokens", self.token, methods=["POST"]),
         ]
+
+    def _described(self, answer: Callable[[tuple[Shape, ...]], Response]) -> Any:
+        """What the files of definitions say is asked of them in a thread: a file may take its time."""
+
+        async def endpoint(_request: Request) -> Response:
+            return await asyncio.to_thread(lambda: answer(tuple(self._services.shapes())))
+
+        return endpoint
 
     async def healthy(self, _request: Request) -> Response:
         return PlainTextResponse("ok")
@@ -141,8 +150,11 @@ class ServerRoutes:
         return exchange.answer({**told, "agents": list(self._services.server.agents)}, 201)
 
 
-async def _old_openapi(_request: Request) -> Response:
-    return Response(openapi_v2.document(), media_type=openapi_v2.MEDIA)
+OPENAPI: dict[str, Callable[[tuple[Shape, ...]], Response]] = {
+    "/openapi/v2": lambda shapes: Response(openapi_v2.document(shapes), media_type=openapi_v2.MEDIA),
+    "/openapi/v3": lambda shapes: exchange.answer(openapi.index(shapes)),
+    "/openapi/v3/apis/rmctl/v1": lambda shapes: exchange.answer(openapi.document(shapes)),
+}
 
 
 def _told(document: Any) -> Any:

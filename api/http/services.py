@@ -15,6 +15,7 @@ from resources.facts import Instance
 from resources.job import Job
 from resources.reference import Ref
 from resources.reservation import Reservation
+from resources.shape import Shape
 from store.secret_files import SecretFiles
 from store.store import Store
 from store.tx import Tx
@@ -176,7 +177,9 @@ class Services:
     """Where the values of secrets are kept; None where this server keeps none."""
     lend: Callable[[str, Path], None] | None = None
     """Lets passes of a kind run behind a socket of this machine."""
-    schema: Callable[[Ref, str], Document] | None = None
+    shape: Callable[[Ref], Shape] | None = None
     """Asks the file behind a kind in a project for its models. Raises Undefined."""
+    shapes: Callable[[], Sequence[Shape]] = tuple
+    """Of every kind that has one file for all projects, where that file answers."""
     execute: Executor | None = None
     """Runs one command beside a job; blocks until it has ended."""

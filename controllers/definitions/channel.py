@@ -32,6 +32,10 @@ class Broken(Exception):
     """The other side is gone, or said what is no message."""
 
 
+class Garbled(Broken):
+    """The other side is there, and said what is no message."""
+
+
 class Channel:
     """Blocking; whoever waits says for how long."""
 
@@ -53,7 +57,7 @@ class Channel:
         """The next message, or None when the seconds are over. Raises Broken."""
         while (end := self._read.find(b"\n")) < 0:
             if len(self._read) > MAX_LINE:
-                raise Broken(f"a message of more than {MAX_LINE} bytes")
+                raise Garbled(f"a message of more than {MAX_LINE} bytes")
             try:
                 self._socket.settimeout(timeout)
                 some = self._socket.recv(CHUNK)
@@ -76,7 +80,7 @@ def _message(line: bytes) -> Document:
     try:
         message: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise Broken("not JSON") from error
+        raise Garbled("what is not JSON") from error
     if not isinstance(message, dict):
-        raise Broken("not an object")
+        raise Garbled("what is no JSON object")
     return message

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from controllers.definitions.touching import Ask, EffectMismatch, Step, carried_out, done
+from controllers.definitions.touching import Ask, EffectMismatch, PassOver, Step, carried_out, done, named
 from resources.canonical import Document
 
 
@@ -41,8 +41,9 @@ class Workflows:
         """The `Run` of this key, started now if it was not before; to be awaited in an async `reconcile`.
 
         The same key with another workflow or input is an error. A run that failed stays failed: ask again under another
-        key. The resource is woken when the run has ended.
+        key. The resource is woken when the run has ended. One that keeps being interrupted is tried again with pauses.
         """
+        named(request_key=key, workflow=workflow)
         steps = _ensured({"workflow": "ensure", "key": key, "name": workflow, "input": input})
         return carried_out(steps, self._ask) if self._is_async else done(steps, self._ask)
 
@@ -52,6 +53,8 @@ def _ensured(message: Document) -> Generator[Step, Any, Run]:
     match answer["next"]:
         case "mismatch":
             raise EffectMismatch(answer["reason"])
+        case "over":
+            raise PassOver(answer["after"], answer["reason"])
         case "missing":
             raise NoWorkflow(answer["reason"])
         case _:

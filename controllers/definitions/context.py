@@ -10,6 +10,7 @@ from controllers.definitions import results
 from controllers.definitions.children import Workflows
 from controllers.definitions.touching import Ask, Effects
 from resources.canonical import Document
+from resources.names import TYPE
 
 
 class Clock(Protocol):
@@ -69,4 +70,8 @@ class Context:
 
     def event(self, type_: str, message: str, severity: Literal["Normal", "Warning"] = "Normal") -> None:
         """One line in the resource's history; PascalCase types."""
+        if not isinstance(type_, str) or not TYPE.fullmatch(type_):
+            raise ValueError(f"event: its type must match {TYPE.pattern}")
+        if not isinstance(message, str) or severity not in ("Normal", "Warning"):
+            raise TypeError("event: expected a message as text, and Normal or Warning")
         self.told.append({"type": type_, "message": message, "severity": severity})

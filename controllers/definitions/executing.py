@@ -13,13 +13,15 @@ from pydantic import BaseModel, ValidationError
 from controllers.definitions.context import Cancellation, Cancelled, Clock, Context
 from controllers.definitions.results import KEEP, Result
 from controllers.definitions.sdk import Definition, Metadata, Resource, own_status
+from controllers.definitions.telling import bounded, summary
 from controllers.definitions.touching import Ask, PassOver
 from resources.canonical import Document, canonical
 from resources.conditions import Condition
 from resources.schedules import next_time
 from resources.validation import FieldError, Invalid, parse
 
-MAX_TEXT = 8192
+MAX_STATUS = 1024 * 1024
+MAX_FILES = 100
 CancelTask = Callable[[], None]
 
 
@@ -28,15 +30,11 @@ def resolve(definition: Definition, specs: list[Any]) -> Document:
     return {"proposals": [_proposal(definition, spec) for spec in specs], "deadline": definition.deadline}
 
 
-def schema(definition: Definition, references: str) -> Document:
-    """The JSON Schemas of its models; `references` is what a reference from one model to another looks like."""
+def schema(definition: Definition) -> Document:
+    """The JSON Schemas of its models."""
     models = {"spec": definition.spec, "status": definition.status}
     try:
-        found = {
-            part: model.model_json_schema(by_alias=True, ref_template=references)
-            for part, model in models.items()
-            if model is not None
-        }
+        found = {part: model.model_json_schema(by_alias=True) for part, model in models.items() if model is not None}
     except Exception as error:
         return {"failed": summary(error)}
     return {"schemas": found, "description": (definition.spec.__doc__ or "").strip()}
@@ -84,7 +82,7 @@ def reconcile(
     except MemoryError:
         return {"failed": "out of memory", "spent": True}
     except Exception as error:
-        return {"failed": summary(error), "trace": _bounded(traceback.format_exc())}
+        return {"failed": summary(error), "trace": bounded(traceback.format_exc())}
     except SystemExit as error:
         return {"failed": f"the definition called sys.exit({error.code})", "spent": True}
 
@@ -103,8 +101,17 @@ def _sources(definition: Definition, resource: Any, clock: Clock) -> Document:
     if definition.cron is not None:
         found["at"] = next_time(definition.cron, definition.time_zone, clock.now())
     if definition.watch is not None:
-        found["files"] = {str(path): stamp(Path(path)) for path in definition.watch(resource)}
+        found["files"] = {str(path): stamp(Path(path)) for path in _paths(definition.watch(resource))}
     return found
+
+
+def _paths(given: Any) -> list[Any]:
+    if isinstance(given, str | bytes | Path):
+        raise TypeError(f"watch returned {type(given).__name__}: expected a list of paths")
+    paths = list(given)
+    if len(paths) > MAX_FILES:
+        raise ValueError(f"watch returned {len(paths)} paths: at most {MAX_FILES}")
+    return paths
 
 
 def stamp(path: Path) -> list[int] | None:
@@ -150,17 +157,7 @@ def _answer(definition: Definition, given: Any, told: list[Document]) -> Documen
         answer["status"] = own_status(definition, given.status)
     if given.finalizers is not None:
         answer["finalizers"] = list(given.finalizers)
-    canonical(answer)
+    if len(canonical(answer.get("status")).encode()) > MAX_STATUS:
+        raise ValueError(f"status is over its limit of {MAX_STATUS} bytes")
+    canonical(answer).encode()
     return answer
-
-
-def summary(error: BaseException) -> str:
-    """`ValueError: text (site.resource_manager.py:12)`, bounded."""
-    text = f"{type(error).__name__}: {error}"
-    frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename.endswith(".resource_manager.py")]
-    where = f" ({frames[-1].filename.rpartition('/')[2]}:{frames[-1].lineno})" if frames else ""
-    return _bounded(text) + where
-
-
-def _bounded(text: str) -> str:
-    return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…"

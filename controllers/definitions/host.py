@@ -2,32 +2,53 @@
 
 from __future__ import annotations
 
+from controllers.definitions.carrier import Carrier, StoreCarrier
+from controllers.definitions.dbos_carrier import DbosCarrier
 from controllers.definitions.discovery import Folders
-from controllers.definitions.engine import Engine
+from controllers.definitions.engine import WORKERS, Engine
 from controllers.definitions.passes import DefinitionPasses
 from controllers.definitions.pool import Pool
 from controllers.definitions.processes import Limits, reap
 from controllers.definitions.proposals import Definitions
+from controllers.definitions.shapes import Shapes
 from controllers.definitions.watching import FileWatch
 from resources import registry
 from store import kinds
 from store.environment import Environment
 from store.store import Store
+from store.workflow_file import NAME
 
 
 class Host:
     """`start` is for the holder of the folder's lock: what an earlier server left running ends then."""
 
     def __init__(
-        self, store: Store, environment: Environment, folders: Folders, limits: Limits, *, workers: int = 4
+        self,
+        store: Store,
+        environment: Environment,
+        folders: Folders,
+        limits: Limits,
+        *,
+        workers: int = 4,
+        engine: str = "store",
+        runs: int = WORKERS,
     ) -> None:
+        """`engine` takes the child runs that come, `runs` at once; each engine goes on with what it has begun."""
         self._store = store
         self._running = False
         self._notes = None if store.folder is None else store.folder.absolute() / "runners"
-        self._pool = Pool(limits, self._notes)
+        self._pool = Pool(limits, self._notes, environment.monotonic)
         self.definitions = Definitions(folders, self._pool)
+        self.shapes = Shapes(folders, self.definitions)
         self.lend = self._pool.lend
-        self.engine = Engine(store, environment, folders.workflows(), self._pool)
+        carriers: list[Carrier] = [StoreCarrier(store, self._pool, environment.monotonic)]
+        if self._notes is not None:
+            carriers.append(DbosCarrier(store, self._notes.with_name(NAME), limits, self._notes))
+        files = folders.workflows()
+        self.engines = {
+            one.name: Engine(store, environment, files, one, new=one.name == engine, workers=runs) for one in carriers
+        }
+        self.engine = self.engines[engine]
         self.passes = DefinitionPasses(
             store, environment, self.definitions, self._pool, workers=workers, has_workflow=self.engine.has
         )
@@ -47,7 +68,8 @@ class Host:
         self.definitions.refresh()
         registry.SEEKERS.append(self.definitions.refresh)
         self.passes.start()
-        self.engine.start()
+        for one in self.engines.values():
+            one.start()
         self._watch.start()
 
     def stop(self) -> None:
@@ -57,5 +79,6 @@ class Host:
         self._running = False
         registry.SEEKERS.remove(self.definitions.refresh)
         self._watch.stop()
-        self.engine.stop()
+        for one in self.engines.values():
+            one.stop()
         self.passes.stop()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from controllers.runtime.failing import Foreseen
 from resources.canonical import Document, canonical
 from resources.effect import Absent, Applied, Deferred, Effect, EffectRecord, Rejected, Unknown
 from resources.event import Event
 from resources.frozen import spelled
+from resources.names import TYPE
 from resources.resource import Resource
 from resources.workflow_run import Request, RunRecord
 from store import effects, events, holds, queue, workflow_runs
@@ -25,12 +26,13 @@ from store.tx import Tx
 
 PROVIDER = "definition"
 MAX_KEY = 512
-KIND = re.compile(r"[A-Za-z][A-Za-z0-9_.\-/]{0,126}", re.ASCII)
 HELD_SECONDS = 30.0
 OBSERVE_AGAIN_SECONDS = 5.0
+LONGEST_PAUSE_SECONDS = 60.0
+"""Between two attempts at a child run."""
 
 
-class Nonsense(Exception):
+class Nonsense(Foreseen):
     """A runner said what it may not say."""
 
 
@@ -104,6 +106,9 @@ class PassLedger:
 
     def _child(self, tx: Tx, request: Request) -> Document:
         queue.hold(tx, self._claim)
+        last = workflow_runs.find(tx, self._resource.uid, request.key)
+        if last is not None and last.state == "interrupted" and (wait := _again_at(last) - tx.now) > 0:
+            return _over(wait, f"attempt {last.attempt} of {request.workflow} was interrupted: {last.error}")
         try:
             run = workflow_runs.ensure(tx, self._resource, request)
         except EffectMismatch as mismatch:
@@ -149,8 +154,8 @@ class PassLedger:
 def _problem(key: str, kind: str, request: Any) -> str | None:
     if not 0 < len(key) <= MAX_KEY or any(ord(c) < 32 or ord(c) == 127 for c in key):
         return f"key: expected 1 to {MAX_KEY} characters without control characters"
-    if not KIND.fullmatch(kind):
-        return f"kind: must match {KIND.pattern}"
+    if not TYPE.fullmatch(kind):
+        return f"kind: must match {TYPE.pattern}"
     if not isinstance(request, dict):
         return f"request: expected an object, got {spelled(request)}"
     if len(canonical(request).encode()) > 1024 * 1024:
@@ -172,6 +177,13 @@ def _read(said: Document, *, observed: bool) -> Applied | Absent | Rejected | De
             return Unknown(reason)
         case _:
             raise Nonsense("the runner answered for an effect with what is no answer")
+
+
+def _again_at(last: RunRecord) -> float:
+    """The first interruption is followed by another attempt at once; then each waits longer, up to a minute."""
+    if last.attempt == 1:
+        return 0.0
+    return (last.completed_at or 0.0) + min(2.0 ** min(last.attempt - 2, 6), LONGEST_PAUSE_SECONDS)
 
 
 def _done(record: EffectRecord) -> Document:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import stat
 import sys
 import traceback
 from pathlib import Path
@@ -10,6 +11,7 @@ from types import ModuleType
 from typing import TypeVar
 
 from controllers.definitions.sdk import Definition
+from controllers.definitions.telling import words
 from controllers.definitions.workflows import Workflow
 from resources.names import KIND
 
@@ -34,6 +36,8 @@ def kind_of(path: Path, suffix: str = SUFFIX) -> str:
 def source(path: Path) -> tuple[bytes, str]:
     """(the bytes, their SHA-256 in hex). Raises Unusable."""
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise Unusable(f"{path}: is no plain file")
         with path.open("rb") as file:
             text = file.read(MAX_SOURCE + 1)
     except OSError as error:
@@ -80,7 +84,7 @@ def _exported(path: Path, suffix: str, type_: type[Named], digest: str | None) -
 
 def _why(error: Exception, path: Path) -> str:
     if isinstance(error, SyntaxError):
-        return f"line {error.lineno}: {error.msg}"
+        return f"line {error.lineno}: {error.msg}" if error.lineno else error.msg
     frames = [one for one in traceback.extract_tb(error.__traceback__) if one.filename == str(path)]
     where = f"line {frames[-1].lineno}: " if frames else ""
-    return f"{where}{type(error).__name__}: {error}"
+    return f"{where}{words(error)}"

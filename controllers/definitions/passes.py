@@ -10,11 +10,13 @@ from typing import Any, Protocol
 
 import structlog
 
-from controllers.definitions.channel import Broken
+from controllers.definitions.channel import Broken, Garbled
 from controllers.definitions.ledger import PassLedger
 from controllers.definitions.loading import Unusable
+from controllers.definitions.message import message_of
 from controllers.definitions.parting import commit_and_part
 from controllers.definitions.proposals import Source as At
+from controllers.definitions.turns import Turns
 from controllers.definitions.verdict import decision_of, held_back, read, stalled
 from controllers.runtime import pausing
 from controllers.runtime.crew import Crew, Source
@@ -55,6 +57,7 @@ class Runner(Protocol):
     @property
     def channel(self) -> Line: ...
     def ended(self) -> str: ...
+    def whereabouts(self) -> str: ...
 
 
 class Runners(Protocol):
@@ -99,12 +102,13 @@ class DefinitionPasses:
             store,
             environment,
             "definition",
-            Source(self.take, partial(queue.next_due, lane=queue.DEFINED), _soonest),
+            Source(self.take, lambda tx: self._turns.next_due(tx, self._crew.ready), _soonest),
             self._work,
             workers=workers,
             most=workers,
         )
         self._outcomes = Outcomes(store, environment, self._crew.patience)
+        self._turns = Turns(workers, self._outcomes.backoff)
 
     def start(self) -> None:
         self._crew.start()
@@ -117,18 +121,19 @@ class DefinitionPasses:
 
     def take(self, tx: Tx, limit: int) -> Sequence[Claim]:
         """Due keys of definitions."""
-        return queue.claim(
-            tx,
-            limit=limit,
+        claim = partial(
+            queue.claim,
             token=self._environment.token,
             backoff=self._outcomes.backoff,
             lease=self._lease,
             lane=queue.DEFINED,
         )
+        return self._turns.take(tx, limit, self._crew.ready, claim)
 
     def _work(self) -> None:
         while claims := self._crew.pop(1):
-            self.run(claims[0])
+            with self._turns.at_work(claims[0]):
+                self.run(claims[0])
 
     def run(self, claim: Claim) -> None:
         """One pass over a claimed key, whatever becomes of it."""
@@ -147,7 +152,7 @@ class DefinitionPasses:
             yield partial(queue.settle, claim=claim)
             return "gone"
         about["generation"] = resource.generation
-        decision = paused or self._decide(claim, resource, unsettled, about)
+        decision = paused or self._turns.paced(claim.ref, self._decide(claim, resource, unsettled, about))
         yield partial(commit_and_part, claim=claim, resource=resource, decision=decision)
         if decision.requeue_after is None:
             return "settled"
@@ -167,14 +172,15 @@ class DefinitionPasses:
         lease = runner.deadline + self._lease
         ledger = PassLedger(self._store, self._environment, claim, resource, lease, self._has_workflow)
         try:
-            said = self._conversation(runner, claim, ledger, _message(resource, unsettled))
-        except Broken:
+            said = self._conversation(runner, claim, ledger, message_of(resource, unsettled))
+        except Broken as broken:
             self._pool.retire(runner, now=True)
-            raise self._died(runner) from None
+            raise self._died(runner, broken) from None
         except BaseException:
             self._pool.retire(runner, now=True)
             raise
         else:
+            self._turns.came_back(claim.ref)
             if "failed" in said:
                 raise self._failed(runner, said)
             self._pool.give_back(runner)
@@ -199,8 +205,9 @@ class DefinitionPasses:
         while True:
             said = runner.channel.receive(max(min(until, renewed + self._lease / 3) - clock(), 0.0))
             if clock() >= until and (said is None or "ask" in said):
+                self._turns.missed(claim.ref)
                 self._pool.retire(runner)
-                raise Foreseen(f"no result after {runner.deadline:g} s: the runner was ended")
+                raise Foreseen(f"no result after {runner.deadline:g} s{runner.whereabouts()}: the runner was ended")
             if said is None:
                 self._store.write(partial(queue.renew, claim=claim, lease=self._lease))
                 renewed = clock()
@@ -219,31 +226,10 @@ class DefinitionPasses:
             log.warning("definition raised", runner=runner.pid, trace=str(said["trace"]))
         return Stopped() if self._stopping else Foreseen(str(said["failed"]))
 
-    def _died(self, runner: Runner) -> Exception:
-        return Stopped() if self._stopping else Foreseen(runner.ended())
-
-
-def _message(resource: Resource[Any, Any], unsettled: list[str]) -> Document:
-    metadata = {
-        "uid": resource.uid,
-        "kind": resource.ref.kind,
-        "key": resource.key,
-        "project": resource.project,
-        "resource_version": resource.resource_version,
-        "generation": resource.generation,
-        "finalizers": list(resource.finalizers),
-        "labels": dict(resource.labels),
-        "annotations": dict(resource.annotations),
-        "deletion_timestamp": resource.deletion_timestamp,
-    }
-    told = [one.model_dump(mode="json", by_alias=True) for one in resource.status.conditions]
-    document = {
-        "metadata": metadata,
-        "spec": resource.document,
-        "status": resource.status.own,
-        "conditions": told,
-    }
-    return {"do": "reconcile", "resource": document, "open": unsettled}
+    def _died(self, runner: Runner, broken: Broken) -> Exception:
+        if self._stopping:
+            return Stopped()
+        return Foreseen(f"the runner was ended: it said {broken}" if isinstance(broken, Garbled) else runner.ended())
 
 
 def _soonest(notes: Sequence[object]) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from controllers.definitions.loading import SUFFIX, Unusable
@@ -10,17 +11,22 @@ from controllers.definitions.processes import Limits, Process
 from controllers.definitions.workbench import Workbench
 
 MAX_IDLE = 8
+UNUSABLE_SECONDS = 10.0
+UNUSABLE_TIMES = 2.0
+"""A file that could not be loaded is left alone for this many times as long as it took to find out."""
 
 
 class Pool:
     """Used by many threads; a process that was taken belongs to its taker."""
 
-    def __init__(self, limits: Limits, notes: Path | None) -> None:
+    def __init__(self, limits: Limits, notes: Path | None, clock: Callable[[], float]) -> None:
         self.limits = limits
+        self._clock = clock
         self._notes = notes
         self._lock = threading.Lock()
         self._idle: list[Process] = []
         self._out: set[Process] = set()
+        self._unusable: dict[tuple[Path, str], tuple[float, str]] = {}
         self._lent: dict[str, Path] = {}
         self._closed = False
 
@@ -42,7 +48,7 @@ class Pool:
                 self._out.add(fit)
         for one in stale:
             one.end()
-        return fit or self._started(path, digest)
+        return fit or self._begun(path, digest)
 
     def give_back(self, process: Process | Workbench) -> None:
         """It waits for its next pass; the one that has waited longest goes when there are too many."""
@@ -89,6 +95,27 @@ class Pool:
                     del self._lent[kind]
             return None
 
+    def _begun(self, path: Path, digest: str) -> Process:
+        """A file that could not be loaded is not tried again at once, nor by many, nor for most of the time."""
+        key, began = (path, digest), self._clock()
+        with self._lock:
+            until, why = self._unusable.get(key, (0.0, ""))
+            if why and began < until:
+                raise Unusable(why)
+            if why:
+                self._unusable[key] = (began + self.limits.load_seconds + self.limits.grace_seconds, why)
+        try:
+            process = self._started(path, digest)
+        except Unusable as error:
+            now = self._clock()
+            with self._lock:
+                self._unusable = {one: told for one, told in self._unusable.items() if told[0] > now}
+                self._unusable[key] = (now + max(UNUSABLE_SECONDS, UNUSABLE_TIMES * (now - began)), str(error))
+            raise
+        with self._lock:
+            self._unusable.pop(key, None)
+        return process
+
     def _started(self, path: Path, digest: str) -> Process:
         process = Process(path, digest, self.limits, self._notes)
         with self._lock:
@@ -97,8 +124,9 @@ class Pool:
         if closed:
             process.interrupt()
         said = process.load()
-        if "loaded" not in said:
-            self.retire(process, now=True)
-            raise Unusable(str(said.get("unusable", f"{path}: it said what is no message")))
-        process.deadline = float(said["deadline"])
-        return process
+        match said:
+            case {"loaded": str(), "deadline": int() | float() as deadline} if deadline > 0:
+                process.deadline = float(deadline)
+                return process
+        self.retire(process, now=True)
+        raise Unusable(str(said.get("unusable", f"{path}: it said what is no message")))

@@ -27,6 +27,8 @@ MODULE = "controllers.definitions.runner"
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "XDG_CONFIG_HOME", "VIRTUAL_ENV")
 GRACE_SECONDS = 2.0
 TAIL_BYTES = 16 * 1024
+WAS_AT = "rmctl: was at "
+"""What a runner prints before the place of a pass that is told to end."""
 PEEK = os.WEXITED | os.WNOHANG | os.WNOWAIT
 
 
@@ -44,7 +46,7 @@ class Limits:
 class Process:
     """One runner of one file as it was hashed. `notes` is where pid and start time are kept while it lives."""
 
-    def __init__(self, path: Path, digest: str, limits: Limits, notes: Path | None) -> None:
+    def __init__(self, path: Path, digest: str, limits: Limits, notes: Path | None, *, module: str = MODULE) -> None:
         self.path = path
         self.digest = digest
         self.deadline = 0.0
@@ -53,7 +55,7 @@ class Process:
         with theirs:
             words = [str(theirs.fileno()), str(limits.memory_bytes), digest, str(path)]
             self._popen = subprocess.Popen(
-                [sys.executable, "-P", "-m", MODULE, *words],
+                [sys.executable, "-P", "-m", module, *words],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
@@ -140,6 +142,11 @@ class Process:
         code = self._popen.returncode
         how = f"killed by signal {-code}" if code < 0 else f"exited with {code}"
         return f"the runner was {how}{self._last_words()}" if code < 0 else f"the runner {how}{self._last_words()}"
+
+    def whereabouts(self) -> str:
+        """Where its pass was when it was told to end; empty where it did not say."""
+        said = [line for line in self.tail.splitlines() if line.startswith(WAS_AT)]
+        return f", at {said[-1].removeprefix(WAS_AT)}" if said else ""
 
     def _last_words(self) -> str:
         lines = [line for line in self.tail.strip().splitlines() if line.strip()]

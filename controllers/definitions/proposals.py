@@ -69,17 +69,9 @@ class Definitions:
         status: Document = known["status"]
         return status
 
-    def schema(self, ref: Ref, references: str) -> Document:
-        """What a child process says of the models behind a kind in a project. Raises Undefined."""
-        at = self.find(ref)
-        said = self._said(ref, at, {"do": "schema", "references": references})
-        if not isinstance(said.get("schemas"), dict):
-            raise Undefined(ref, f"{at.path}: {said.get('failed', 'it said what is no schema')}")
-        return said
-
     def _ask(self, ref: Ref, at: Source, spec: Document) -> None:
         """A child process is asked; what it says is remembered. Raises Undefined."""
-        proposal = _proposal(self._said(ref, at, {"do": "resolve", "specs": [spec]}))
+        proposal = _proposal(self.ask(ref, at, {"do": "resolve", "specs": [spec]}))
         if proposal is None:
             raise Undefined(ref, f"{at.path}: it said what is no answer about a spec")
         with self._lock:
@@ -87,7 +79,8 @@ class Definitions:
             while len(self._known) > REMEMBERED:
                 self._known.popitem(last=False)
 
-    def _said(self, ref: Ref, at: Source, question: Document) -> Document:
+    def ask(self, ref: Ref, at: Source, question: Document) -> Document:
+        """What a child process that has loaded the file answers. Raises Undefined."""
         try:
             runner = self._pool.take(at.path, at.digest)
         except Unusable as error:

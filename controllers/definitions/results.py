@@ -35,7 +35,7 @@ def settled(
     status: Any = KEEP, *, conditions: Sequence[Condition] = (), finalizers: Sequence[str] | None = None
 ) -> Result:
     """Nothing to do until something happens."""
-    return Result(None, status, tuple(conditions), None if finalizers is None else tuple(finalizers))
+    return Result(None, status, _conditions(conditions), _finalizers(finalizers))
 
 
 def requeue_after(
@@ -46,9 +46,23 @@ def requeue_after(
     finalizers: Sequence[str] | None = None,
 ) -> Result:
     """Look again after so many seconds, or when something happens. Raises ValueError for a negative number."""
-    if not 0 <= seconds < float("inf"):
+    if not isinstance(seconds, int | float) or not 0 <= seconds < float("inf"):
         raise ValueError(f"requeue_after: expected seconds >= 0, got {seconds}")
-    return Result(float(seconds), status, tuple(conditions), None if finalizers is None else tuple(finalizers))
+    return Result(float(seconds), status, _conditions(conditions), _finalizers(finalizers))
+
+
+def _conditions(given: Any) -> tuple[Condition, ...]:
+    if not isinstance(given, list | tuple) or not all(isinstance(one, Condition) for one in given):
+        raise TypeError("conditions: expected a list of what condition_true and its like make")
+    return tuple(given)
+
+
+def _finalizers(given: Any) -> tuple[str, ...] | None:
+    if given is None:
+        return None
+    if isinstance(given, str) or not all(isinstance(one, str) for one in given):
+        raise TypeError("finalizers: expected a list of texts")
+    return tuple(given)
 
 
 def condition_true(type_: str, reason: str, message: str = "") -> Condition:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import queue
 import resource
@@ -10,13 +11,15 @@ import socket
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from types import FrameType
 
 from controllers.definitions.channel import Broken, Channel
 from controllers.definitions.context import Cancellation, Cancelled
 from controllers.definitions.executing import CancelTask, reconcile, resolve, schema
 from controllers.definitions.loading import WORKFLOW_SUFFIX, Unusable, load, load_workflow
+from controllers.definitions.processes import WAS_AT
 from controllers.definitions.sdk import Definition
+from controllers.definitions.telling import place
 from controllers.definitions.workflows import Workflow, execute
 from controllers.runtime.environment import Threads
 from resources.canonical import Document
@@ -55,7 +58,7 @@ class Runner:
             if message["do"] == "resolve":
                 return resolve(loaded, message["specs"])
             if message["do"] == "schema":
-                return schema(loaded, message["references"])
+                return schema(loaded)
             return reconcile(loaded, *given, under_way=self._under_way)
         except Cancelled:
             return {"failed": "the pass was cancelled", "cancelled": True}
@@ -81,13 +84,25 @@ class Runner:
         except Broken:
             os._exit(1)
 
-    def _told_to_end(self, *_: Any) -> None:
+    def _told_to_end(self, _number: int, frame: FrameType | None) -> None:
         """A plain `reconcile` is interrupted where it stands."""
         self._cancellation.set()
+        told = place(frame) or _awaiting()
+        if told:
+            os.write(2, f"\n{WAS_AT}{told}\n".encode())
         if self._cancel_task is not None:
             self._cancel_task()
         else:
             raise Cancelled("the pass should have ended by now")
+
+
+def _awaiting() -> str:
+    """Where an async pass waits."""
+    try:
+        tasks = asyncio.all_tasks()
+    except RuntimeError:
+        return ""
+    return next((told for task in tasks for frame in task.get_stack() if (told := place(frame))), "")
 
 
 def main(words: list[str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from controllers.definitions.results import Result
 from resources.canonical import Document
@@ -17,6 +17,9 @@ from resources.names import KIND
 from resources.schedules import Cron, TimeZone
 
 DEADLINE_SECONDS = 60.0
+MAX_DEADLINE_SECONDS = 3600
+ZONES: TypeAdapter[Any] = TypeAdapter(TimeZone)
+CRONS: TypeAdapter[Any] = TypeAdapter(Cron | None)
 S = TypeVar("S")
 T = TypeVar("T")
 
@@ -110,17 +113,40 @@ def resource_manager(
     more or less; at the instants of `cron`, five fields read in `time_zone`; and when one of the files changes whose
     paths `watch(resource)` returns. Raises ValueError for what cannot be.
     """
-    if not KIND.fullmatch(name):
+    if not isinstance(name, str) or not KIND.fullmatch(name):
         raise ValueError(f'name "{name}": must match {KIND.pattern}')
-    if not deadline > 0:
-        raise ValueError("deadline: must be > 0 seconds")
-    if every is not None and not every >= 1:
+    for word, model in (("spec", spec), ("status", status)):
+        if not (model is None and word == "status") and not (isinstance(model, type) and issubclass(model, BaseModel)):
+            raise ValueError(f"{word}: expected a class made from rmctl.{word.title()}, got {model!r:.80}")
+    if not _number(deadline) or not 0 < deadline <= MAX_DEADLINE_SECONDS:
+        raise ValueError(f"deadline: must be > 0 seconds and at most {MAX_DEADLINE_SECONDS}; longer work is a workflow")
+    if every is not None and (not _number(every) or not every >= 1):
         raise ValueError("every: must be >= 1 seconds")
-    TypeAdapter(TimeZone).validate_python(time_zone)
-    TypeAdapter(Cron | None).validate_python(cron)
+    for word, adapter, value in (("time_zone", ZONES, time_zone), ("cron", CRONS, cron)):
+        try:
+            adapter.validate_python(value)
+        except ValidationError as error:
+            raise ValueError(f"{word}: {error.errors()[0]['msg'].removeprefix('Value error, ')}") from None
     return lambda reconcile: Definition(
-        name, spec, status, reconcile, initial_status, deadline, every, cron, time_zone, watch
+        name, spec, status, _checked(reconcile), initial_status, deadline, every, cron, time_zone, watch
     )
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _checked(reconcile: Callable[..., Any]) -> Callable[..., Any]:
+    """Raises ValueError for what cannot be called with a context and a resource, or would give no result."""
+    if not callable(reconcile) or isinstance(reconcile, type):
+        raise ValueError("reconcile: expected a function of (ctx, resource)")
+    if inspect.isgeneratorfunction(reconcile) or inspect.isasyncgenfunction(reconcile):
+        raise ValueError("reconcile: expected a function that returns its result, and this one yields")
+    try:
+        inspect.signature(reconcile).bind(None, None)
+    except TypeError as error:
+        raise ValueError(f"reconcile: expected a function of (ctx, resource): {error}") from None
+    return reconcile
 
 
 def own_status(definition: Definition, given: Any) -> Document:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
+from controllers.definitions.telling import words
 from resources.canonical import Document
 from resources.effect import Absent, Applied, Deferred, Rejected, Unknown
 
@@ -77,8 +78,18 @@ class Effects:
         Applied, Rejected, Deferred, Unknown, or a text or None for Applied. `observe` says whether it has happened:
         Applied or a text, Absent or None, Unknown. One effect is made in a pass; asking for a second one ends it.
         """
+        named(effect_key=key, kind=kind)
+        if not isinstance(request, dict):
+            raise TypeError(f"effects.ensure: request: expected a dict, got {type(request).__name__}")
         steps = _steps(key, {"key": key, "kind": kind, "request": request}, observe, apply)
         return carried_out(steps, self._ask) if self._is_async else done(steps, self._ask)
+
+
+def named(**given: Any) -> None:
+    """Raises TypeError for what is no text."""
+    for name, value in given.items():
+        if not isinstance(value, str):
+            raise TypeError(f"{name.replace('_', ' ')}: expected text, got {type(value).__name__}")
 
 
 def _steps(
@@ -91,14 +102,14 @@ def _steps(
                 try:
                     seen = _observed((yield observe))
                 except Exception as error:
-                    yield {"effect": "unobserved", "key": key, "error": _text(error)}
-                    raise ObserveFailed(f"{key}: {_text(error)}") from error
+                    yield {"effect": "unobserved", "key": key, "error": words(error)}
+                    raise ObserveFailed(f"{key}: {words(error)}") from error
                 answer = yield {"effect": "observed", "key": key, **_told(seen)}
             case "apply":
                 try:
                     given = _applied((yield apply))
                 except Exception as error:  # what raises says nothing about what happened
-                    given = Unknown(_text(error))
+                    given = Unknown(words(error))
                 answer = yield {"effect": "answered", "key": key, **_told(given)}
             case "over":
                 raise PassOver(answer["after"], answer["reason"])
@@ -185,7 +196,3 @@ def _told(answer: Applied | Absent | Rejected | Deferred | Unknown) -> Document:
             return {"state": "deferred", "error": reason, "after": after}
         case Unknown(reason=reason):
             return {"state": "unknown", "error": reason}
-
-
-def _text(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from shlex import quote
@@ -11,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError
 
 from controllers.definitions.ledger import Nonsense
+from controllers.definitions.telling import bounded
 from controllers.runtime.backoff import Draws
 from controllers.runtime.decision import Decision
 from resources import conditions
@@ -20,10 +20,10 @@ from resources.defined import RESERVED, DefinedStatus, WorkflowRun, status_of
 from resources.effect import EFFECTS_FINALIZER
 from resources.event import Event
 from resources.frozen import Frozen, Number, Text
+from resources.names import TYPE
 from resources.resource import Resource
 from resources.workflow_run import RunRecord
 
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.\-/]{0,126}", re.ASCII)
 MAX_EVENTS = 100
 MAX_EVENT = 64 * 1024
 MAX_FILES = 100
@@ -67,7 +67,7 @@ def decision_of(
 ) -> Decision:
     """`again`: another pass follows, though this one said that it is settled."""
     own = resource.status.own if answer.status is None else answer.status
-    told = merged(resource, answer.conditions)
+    told = merged(resource, tuple(map(_short, answer.conditions)))
     after = answer.after
     if after is None:
         after = 0.0 if again else _polled(answer, now, random)
@@ -129,16 +129,21 @@ def merged(resource: Resource[Any, Any], new: tuple[Condition, ...]) -> tuple[Co
     return every
 
 
+def _short(told: Condition) -> Condition:
+    """Every list shows the message, so it has an end."""
+    return told.model_copy(update={"message": bounded(told.message)})
+
+
 def _unknown(old: Condition) -> Condition:
     return condition(old.type, None, "NotReported", f"was {old.status} for generation {old.observed_generation}")
 
 
 def _check(answer: Answer) -> None:
     for name in (*(one.type for one in answer.conditions), *(answer.finalizers or ())):
-        if not NAME.fullmatch(name):
-            raise Nonsense(f'"{name[:80]}": types and finalizers must match {NAME.pattern}')
+        if not TYPE.fullmatch(name):
+            raise Nonsense(f'"{name[:80]}": types and finalizers must match {TYPE.pattern}')
     for one in answer.events:
-        if not NAME.fullmatch(one.type) or len(one.message.encode()) > MAX_EVENT:
+        if not TYPE.fullmatch(one.type) or len(one.message.encode()) > MAX_EVENT:
             raise Nonsense(f"event {one.type[:80]}: a type that is none, or more than 64 KiB")
     if len(answer.events) > MAX_EVENTS:
         raise Nonsense(f"at most {MAX_EVENTS} events in a pass")

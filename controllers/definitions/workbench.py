@@ -37,6 +37,9 @@ class Workbench:
     def ended(self) -> str:
         return "the workbench was left in mid-pass"
 
+    def whereabouts(self) -> str:
+        return ""
+
     def end(self, *, now: bool = False) -> None:  # noqa: ARG002  there is no process to hurry
         self.channel.close()
 
@@ -71,5 +74,5 @@ def _answered(path: Path, message: Document, ask: Any, clock: Clock) -> Document
     if message.get("do") == "resolve":
         return resolve(definition, message["specs"])
     if message.get("do") == "schema":
-        return schema(definition, message["references"])
+        return schema(definition)
     return reconcile(definition, message, ask, clock, Cancellation())

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from controllers.definitions.context import Cancellation, Cancelled, Clock
+from controllers.definitions.telling import summary, words
 from controllers.definitions.touching import Ask, PassOver, Step, carried_out, done
 from resources.canonical import Document, canonical
 from resources.names import KIND
@@ -66,7 +67,7 @@ class WorkflowContext:
         Names are unique in a run. A step whose process dies is called again; a `manual` one is not: the run then waits
         until a person says whether it happened.
         """
-        return self._driven(_stepped(name, call, manual=manual))
+        return self._driven(_stepped(name, call, self.cancellation, manual=manual))
 
     def checkpoint(self, name: str) -> Any:
         """Ends here until a person lets the run go on; then it is what that person gave."""
@@ -76,7 +77,9 @@ class WorkflowContext:
         return carried_out(steps, self._ask) if self._is_async else done(steps, self._ask)
 
 
-def _stepped(name: str, call: Callable[[], Any], *, manual: bool) -> Generator[Step, Any, Any]:
+def _stepped(
+    name: str, call: Callable[[], Any], cancellation: Cancellation, *, manual: bool
+) -> Generator[Step, Any, Any]:
     answer: Document = yield {"step": "begin", "name": name, "manual": manual}
     if answer["next"] != "run":
         return _recorded(name, answer)
@@ -84,7 +87,8 @@ def _stepped(name: str, call: Callable[[], Any], *, manual: bool) -> Generator[S
         value = yield call
         canonical(value)
     except Exception as error:
-        yield {"step": "end", "name": name, "error": f"{type(error).__name__}: {error}"}
+        cancellation.check()  # a step that was interrupted has not failed
+        yield {"step": "end", "name": name, "error": words(error)}
         raise
     yield {"step": "end", "name": name, "result": value}
     return value
@@ -132,7 +136,7 @@ def execute(
     except Invalid as refused:
         return {"failed": str(refused)}
     except Exception as error:
-        return {"failed": f"{type(error).__name__}: {error}"}
+        return {"failed": summary(error)}
     except SystemExit as error:
         return {"failed": f"the workflow called sys.exit({error.code})"}
     return {"result": result}

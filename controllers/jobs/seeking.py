@@ -12,9 +12,9 @@ from controllers.jobs.question import question
 from controllers.jobs.recovery import SPACING_SECONDS, without_instance
 from controllers.jobs.step import Step
 from controllers.runtime.decision import Decision, Facts, Release, Reserve
-from placement import Placed, Request, plan
+from placement import Placed, Request, place
 from placement.explain import after_lost_races
-from placement.trace import summary
+from placement.trace import FIRST_RANKED, summary
 from resources.allocation import Allocation
 from resources.conditions import Condition, condition
 from resources.devices import Booking
@@ -126,10 +126,10 @@ def _place(step: Step, pool: Pool, facts: Facts) -> Decision:
     if facts.conflicts:
         said = after_lost_races(facts.conflicts, list(facts.excluded.values())[-1])
         return _pending(step.let_go()).end(_no_fit(f"waits for a place: {said}"), unfit=("NoFit", said), after=step.now)
-    fleet = placing.without(step.view.fleet, (claim.id for claim in step.held))
-    request = question(step.job, step.status, step.view, fleet, facts.excluded, now=step.now)
     policy = placing.policy_of(pool.spec, step.view.scheduling, archived=pool.deleting)
-    made = plan(request, fleet, policy, seed=facts.seed)
+    with step.view.fleet.without(claim.id for claim in step.held) as fleet:
+        request = question(step.job, step.status, step.view, fleet, facts.excluded, now=step.now)
+        made = place(request, fleet, policy, seed=facts.seed, first=FIRST_RANKED)
     payload = summary(made, policy.ranking).to_dict()
     payload["replay"] = {"seed": facts.seed, "now": step.now, "excluded": dict(facts.excluded)}
     if isinstance(made.answer, Placed):

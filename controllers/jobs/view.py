@@ -53,7 +53,7 @@ class Sibling:
 
 @dataclass(frozen=True)
 class JobView:
-    """`fleet` is shared: it may be read only while the planning lock is held, and is never changed here."""
+    """`fleet` is shared: it may be read only while the planning lock is held, and a pass leaves it as it was."""
 
     pool: Pool | None = None
     allocations: Sequence[Allocation] = ()

@@ -76,6 +76,11 @@ class Crew(Generic[C]):
         """How many more claims may be taken."""
         return self._most - len(self._ready) - len(self._at_work)
 
+    @property
+    def ready(self) -> Sequence[C]:
+        """Claims that nobody has begun to work on."""
+        return tuple(self._ready.copy())
+
     def start(self) -> None:
         self._store.ride(self)
         self._tasks = [

@@ -58,8 +58,9 @@ def test_every_import_of_the_product_is_declared() -> None:
     assert undeclared == {}
 
 
-def test_the_core_lock_holds_every_core_dependency_and_the_builder() -> None:
-    wanted = names(project()["project"]["dependencies"]) | {"hatchling"}
+def test_the_core_lock_holds_every_core_dependency_the_builder_and_what_the_demo_shows() -> None:
+    told = project()["project"]
+    wanted = names(told["dependencies"]) | names(told["optional-dependencies"]["github"]) | {"hatchling"}
     assert wanted <= set(locked("requirements.lock"))
 
 

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 from ruamel.yaml import YAML
 
-from cli.settings import Cadence, Definitions, Placement, ServerSettings
+from cli.settings import Cadence, Definitions, Placement, ServerSettings, Workflows
 from resources.bundle import BundleSpec, ResiliencePolicy
 from resources.job_entry import JobEntry, Probe, Requirements
 from resources.node import NodeSpec
@@ -58,6 +58,7 @@ def test_manifests_in_the_pages_are_valid(document: dict[str, Any]) -> None:
         ("settings", Cadence),
         ("settings", Placement),
         ("settings", Definitions),
+        ("settings", Workflows),
         ("settings", ServerSettings),
     ],
 )

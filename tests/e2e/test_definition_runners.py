@@ -10,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from controllers.definitions.pool import Pool
 from controllers.definitions.processes import Limits, reap
 from store import queue, resources
 from tests.definition_house import HEAD, House, a_house
@@ -116,7 +117,9 @@ def test_a_pass_that_heeds_its_deadline_ends_cleanly(house: House, tmp_path: Pat
     ref = house.create("slow", "s", {"folder": str(tmp_path)})
     house.run()
     assert (tmp_path / "cleaned").read_text() == "yes"
-    assert house.events(ref) == ["ReconcileFailed: no result after 1 s: the runner was ended"]
+    line = next(number for number, text in enumerate(path.read_text().splitlines(), 1) if "sleep(3600)" in text)
+    told = f"no result after 1 s, at slow.resource_manager.py:{line}: the runner was ended"
+    assert house.events(ref) == [f"ReconcileFailed: {told}"]
     assert house.errors(ref) == 1
 
 
@@ -148,7 +151,22 @@ HOSTILE = {
     "returns nonsense": ("return 7", "reconcile returned int"),
     "takes all memory": ("x = bytearray(64 << 30)", "out of memory"),
     "recurses": ("f = lambda: f()\n    f()", "RecursionError"),
-    "never ends": ("while True: pass", "no result after 2 s"),
+    "never ends": ("while True: pass", "no result after 2 s, at bad.resource_manager.py:"),
+    "says too much": (
+        "return ctx.settled({'pid': 1}, conditions=[condition_true('Ready', 'x', 'm' * (9 << 20))])",
+        "the runner was ended: it said a message of more than 8388608 bytes",
+    ),
+    "says what is no text": (
+        "return ctx.settled(conditions=[condition_true('Ready', 'x', chr(0xd800))])",
+        "UnicodeEncodeError",
+    ),
+    "raises what cannot be printed": (
+        "class E(Exception):\n        __str__ = lambda self: 1 / 0\n    raise E()",
+        "E: its text cannot be had: ZeroDivisionError (bad.resource_manager.py:",
+    ),
+    "kills its group": ("os.killpg(0, signal.SIGKILL)", "the runner was killed by signal 9"),
+    "reads its input": ("input('yes? ')", "EOFError: EOF when reading a line (bad.resource_manager.py:"),
+    "forgets where it is": ("os.chdir('/'); sys.path.clear(); sys.modules.clear(); 1 / 0", "ZeroDivisionError"),
     "closes every file": ("os.closerange(0, 4096)", "the runner "),
     "writes to the line": (
         "os.write(max(int(n) for n in os.listdir('/proc/self/fd') if n > '2'), b'x')\n    raise ValueError('no')",
@@ -237,6 +255,44 @@ def test_a_file_that_cannot_be_loaded_stalls_its_own_resources(
         assert house.ready(bad) == "False/DefinitionUnusable"
         stalled = next(one for one in house.get(bad).status.conditions if one.type == "Stalled")
         assert told in stalled.message
+
+
+@pytest.mark.req("T49")
+def test_a_file_that_could_not_be_loaded_is_not_tried_again_at_once_nor_for_each_of_its_resources(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.put("bad").write_text("def (")
+    tried: list[str] = []
+    started = Pool._started
+    monkeypatch.setattr(
+        Pool, "_started", lambda pool, path, digest: tried.append(digest) or started(pool, path, digest)
+    )
+    refs = [house.create("bad", name) for name in "abc"]
+    assert house.run(most=3) == 3
+    assert [house.ready(ref) for ref in refs] == ["False/DefinitionUnusable"] * 3
+    assert len(tried) == 1
+    house.put("bad")
+    house.wake(refs[0])
+    house.run()
+    assert house.ready(refs[0]) == "True/Fine"
+
+
+@pytest.mark.req("T49", "T27")
+def test_passes_that_never_come_back_leave_runners_to_the_other_kinds(house: House, tmp_path: Path) -> None:
+    """As many of one kind as there are workers, and more: the other kind does not wait for any deadline."""
+    house.put("deaf", "Path(resource.spec.folder, str(os.getpid())).touch(); time.sleep(3600)")
+    house.put("good")
+    began = tmp_path / "began"
+    began.mkdir()
+    for number in range(6):
+        house.create("deaf", f"d{number}", {"folder": str(began)})
+    house.host.passes.start()
+    while len(list(began.iterdir())) < 3:
+        pass
+    good = house.create("good", "g")
+    while house.ready(good) != "True/Fine":
+        pass
+    assert len(list(began.iterdir())) == 3
 
 
 @pytest.mark.req("T51")

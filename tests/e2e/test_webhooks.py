@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from api.http import deliveries
+from api.http import deliveries, webhooks
 from api.http.webhooks import MAX_BODY_BYTES
 from resources.reference import Ref
 from store import events, queue, resources
@@ -129,16 +129,20 @@ def test_a_signed_body_that_names_nothing_there_wakes_nobody(served: Served, bod
 
 
 @pytest.mark.req("T53")
-def test_a_storm_is_one_row_and_far_fewer_writes_than_deliveries(served: Served) -> None:
-    bodies = [json.dumps({**PAYLOAD, "number": number}).encode() for number in range(300)]
+def test_a_storm_is_one_row_and_far_fewer_writes_than_deliveries(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sixteen senders at a time, each waiting for its answer; on a slow machine too they come together."""
+    monkeypatch.setattr(webhooks, "TOGETHER_SECONDS", 1.0)
+    bodies = [json.dumps({**PAYLOAD, "number": number}).encode() for number in range(128)]
     url = f"http://127.0.0.1:{served.port}/webhooks/default/standard"
 
     def deliver(number: int) -> int:
         return client.post(url, content=bodies[number], headers=standard(bodies[number], id_=str(number))).status_code
 
     with httpx.Client(timeout=300) as client, ThreadPoolExecutor(16) as pool:
-        assert set(pool.map(deliver, range(300))) == {202}
-    assert 1 <= wakes(served) < 300
+        assert set(pool.map(deliver, range(128))) == {202}
+    assert 1 <= wakes(served) <= 64
     with served.store.read() as tx:
         assert len([row for row in queue.list_all(tx) if row.name == "site"]) == 1
 

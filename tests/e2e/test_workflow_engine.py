@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
+from api.http.runs import forked as fork
 from resources.resource import Resource
 from resources.workflow_run import Request, RunRecord
-from store import queue, resources, workflow_runs, workflow_steps
-from tests.architecture.tree import ROOT
+from store import holds, queue, resources, workflow_runs, workflow_steps
 from tests.definition_house import House, a_house
-from tests.fleet import Fleet
 
 HEAD = """
 import os, signal, sys, time
@@ -38,11 +35,25 @@ def build(ctx, given):
     c = ctx.step("c", lambda: note(folder, "c"))
     return {{"made": [a, b, c]}}
 """
+SLOW = """
+@workflow("build")
+def build(ctx, given):
+    folder = Path(given["folder"])
+    ctx.step("a", lambda: note(folder, "a"))
+    def wait():
+        (folder / "pid").write_text(str(os.getpid()))
+        while not (folder / "go").exists():
+            time.sleep(0.01)
+        return note(folder, "b")
+    ctx.step("b", wait)
+    answer = ctx.checkpoint("approval")
+    return answer
+"""
 
 
-@pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    with a_house(tmp_path) as opened:
+@pytest.fixture(params=["store", "dbos"])
+def house(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[House]:
+    with a_house(tmp_path, engine=request.param) as opened:
         opened.put("site")
         yield opened
 
@@ -73,7 +84,11 @@ def steps(house: House, run_id: str) -> list[tuple[str, str]]:
 
 
 def seen(house: House) -> list[str]:
-    path = house.folder / "seen"
+    return seen_in(house.folder)
+
+
+def seen_in(folder: Path) -> list[str]:
+    path = folder / "seen"
     return path.read_text().split() if path.exists() else []
 
 
@@ -112,38 +127,43 @@ async def build(ctx, given):
     assert (run(house, run_id).state, run(house, run_id).result) == ("succeeded", "A")
 
 
-@pytest.mark.req("T45")
-@pytest.mark.parametrize("step", ["a", "b", "c"])
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_process_killed_at_any_step_is_followed_by_one_that_goes_on_behind_the_last_step(
-    house: House, step: str, when: str
-) -> None:
-    put(
-        house,
-        """
-def work(folder, name, victim, when):
-    first = not Path(folder, "killed").exists()
-    if name == victim and first and when == "before":
-        Path(folder, "killed").touch(); os.kill(os.getpid(), signal.SIGKILL)
-    note(folder, name)
-    if name == victim and first:
-        Path(folder, "killed").touch(); os.kill(os.getpid(), signal.SIGKILL)
+KILLED = """
+def work(folder, name):
+    for when in ("before", "after"):
+        marker = Path(folder, f"{when}-{name}")
+        if when == "after":
+            note(folder, name)
+        if not marker.exists():
+            marker.touch()
+            os.kill(victim(), signal.SIGKILL)
+            time.sleep(600)
     return name
 
 @workflow("build")
 def build(ctx, given):
-    made = [ctx.step(n, lambda n=n: work(given["folder"], n, given["victim"], given["when"])) for n in "abc"]
-    return "".join(made)
-""",
-    )
-    run_id = asked(house, victim=step, when=when)
-    house.host.engine.run(run_id)
-    assert run(house, run_id).state == "running"
+    return "".join(ctx.step(n, lambda n=n: work(given["folder"], n)) for n in "abc")
+
+"""
+
+
+@pytest.mark.req("T45")
+@pytest.mark.parametrize(
+    ("house", "victim"), [("store", "getpid"), ("dbos", "getpid"), ("dbos", "getppid")], indirect=["house"]
+)
+def test_a_process_killed_at_every_step_is_followed_by_one_that_goes_on_behind_the_last_step(
+    house: House, victim: str
+) -> None:
+    """Before the deed, and after it but before the record; of the second engine the runner, and the worker."""
+    put(house, KILLED + f"victim = os.{victim}\n")
+    run_id = asked(house)
+    for _ in range(6):
+        house.host.engine.run(run_id)
+        assert run(house, run_id).state == "running"
     house.host.engine.run(run_id)
     found = run(house, run_id)
-    assert (found.state, found.result, found.epoch, found.attempt) == ("succeeded", "abc", 2, 1)
-    expected = list("abc") if when == "before" else [n for n in "abc" for _ in range(1 + (n == step))]
-    assert seen(house) == expected
+    assert (found.state, found.result, found.epoch, found.attempt) == ("succeeded", "abc", 7, 1)
+    assert seen(house) == list("aabbcc")
+    assert steps(house, run_id) == [("a", "done"), ("b", "done"), ("c", "done")]
 
 
 @pytest.mark.req("T45")
@@ -232,87 +252,97 @@ def test_runs_that_were_asked_for_while_nobody_was_there_are_found_at_the_start(
     assert seen(house) == ["a", "b", "c"]
 
 
-REPORT = """
-from rmctl import Context, Resource, Spec, condition_false, condition_true, resource_manager
+@pytest.mark.req("T46")
+def test_a_run_that_is_cancelled_under_way_ends_with_its_process(house: House) -> None:
+    put(house, SLOW)
+    run_id = asked(house)
+    at_work = threading.Thread(target=house.host.engine.run, args=(run_id,))
+    at_work.start()
+    pid = house.folder / "pid"
+    while not (pid.exists() and pid.read_text()):
+        pass
+    house.store.write(lambda tx: workflow_runs.cancel(tx, run(house, run_id), "enough"))
+    at_work.join()
+    assert (run(house, run_id).state, run(house, run_id).error) == ("failed", "cancelled: enough")
+    assert not psutil.pid_exists(int(pid.read_text()))
+    house.host.engine.run(run_id)
+    assert seen(house) == ["a"]
 
 
-class ReportSpec(Spec):
-    folder: str
+@pytest.mark.req("T45")
+def test_a_server_that_stops_in_mid_step_fails_nothing(house: House) -> None:
+    put(house, SLOW)
+    run_id = asked(house)
+    at_work = threading.Thread(target=house.host.engine.run, args=(run_id,))
+    at_work.start()
+    pid = house.folder / "pid"
+    while not (pid.exists() and pid.read_text()):
+        pass
+    house.host.engine.stop()
+    at_work.join()
+    assert (run(house, run_id).state, run(house, run_id).engine) == ("running", house.host.engine._carrier.name)
+    house.store.close()
+    (house.folder / "go").touch()
+    with a_house(house.folder, engine=house.host.engine._carrier.name) as next_one:
+        next_one.host.engine.run(run_id)
+        found = run(next_one, run_id)
+        assert (found.state, found.waits_for, found.epoch) == ("waiting", "approval", 2)
+        assert seen(next_one) == ["a", "b"]
 
 
-@resource_manager("report", spec=ReportSpec)
-async def reconcile(ctx: Context, resource: Resource):
-    asked = {"folder": resource.spec.folder}
-    run = await ctx.workflows.ensure(key="build:1", workflow="build", input=asked)
-    if run.succeeded:
-        return ctx.settled(conditions=[condition_true("Ready", "Built", str(run.result))])
-    return ctx.settled(conditions=[condition_false("Ready", run.state.title(), run.error)])
-"""
-SLOW = """
+@pytest.mark.req("T43", "T45")
+def test_a_fork_begins_behind_what_is_done_and_tries_again_what_failed(house: House) -> None:
+    body = 'note(folder, "b") if Path(folder, "mended").exists() else 1 / 0'
+    put(house, STEPS.format(body=body))
+    run_id = asked(house)
+    house.host.engine.run(run_id)
+    assert run(house, run_id).state == "failed"
+    (house.folder / "mended").touch()
+    made = house.store.write(lambda tx: fork(tx, run(house, run_id), run_id))
+    house.host.engine.run(made.run_id)
+    found = run(house, made.run_id)
+    assert (found.state, found.result, found.attempt) == ("succeeded", {"made": ["A", "B", "C"]}, 2)
+    assert (found.forked_from, found.engine) == (run_id, run(house, run_id).engine)
+    assert seen(house) == ["a", "b", "c"]
+
+
+@pytest.mark.req("T42", "T45")
+def test_each_engine_goes_on_with_what_it_has_begun(tmp_path: Path) -> None:
+    """Whatever the setting says by now: the steps are where they were put."""
+    body = """
 @workflow("build")
 def build(ctx, given):
-    folder = Path(given["folder"])
-    ctx.step("a", lambda: note(folder, "a"))
-    def wait():
-        (folder / "pid").write_text(str(os.getpid()))
-        while not (folder / "go").exists():
-            time.sleep(0.01)
-        return note(folder, "b")
-    ctx.step("b", wait)
-    answer = ctx.checkpoint("approval")
-    return answer
+    a = ctx.step("a", lambda: note(given["folder"], "a"))
+    return a + ctx.checkpoint("asked")
 """
+    for number, (first, then) in enumerate([("store", "dbos"), ("dbos", "store")]):
+        folder = tmp_path / str(number)
+        with a_house(folder, engine=first) as house:
+            house.put("site")
+            put(house, body)
+            run_id = asked(house)
+            house.host.engine.run(run_id)
+            assert run(house, run_id).waits_for == "asked"
+        with a_house(folder, engine=then) as house:
+            house.store.write(lambda tx: workflow_steps.settle(tx, run(house, run_id), happened=True, result="!"))  # noqa: B023
+            house.host.engine.run(run_id)
+            assert run(house, run_id).state == "pending"
+            house.host.engines[first].run(run_id)
+            assert (run(house, run_id).result, run(house, run_id).engine) == ("A!", first)
+            assert seen(house) == ["a"]
 
 
-@pytest.fixture
-def fleet() -> Iterator[Fleet]:
-    with tempfile.TemporaryDirectory(prefix="rm") as name:
-        folder = Path(name)
-        (folder / ".rm" / "resource-managers").mkdir(parents=True)
-        (folder / ".rm" / "workflows").mkdir()
-        (folder / ".rm" / "resource-managers" / "report.resource_manager.py").write_text(REPORT)
-        (folder / ".rm" / "workflows" / "build.workflow.py").write_text(HEAD + SLOW)
-        (folder / "server.toml").write_text("[definitions]\nloadSeconds = 120\n")
-        started = Fleet(folder)
-        started.cwd = folder
-        started.environment |= {"XDG_CONFIG_HOME": str(folder / "config"), "PYTHONPATH": str(ROOT)}
-        yield started
-        started.end()
-
-
-@pytest.mark.req("T41", "T45", "CW9")
-def test_server_and_runner_are_killed_and_a_person_lets_the_run_end(fleet: Fleet) -> None:
-    server = fleet.server("--config", str(fleet.folder / "server.toml"))
-    document = {"apiVersion": "rmctl/v1", "kind": "report", "metadata": {"name": "r"}}
-    applied = fleet.rmctl("apply", "-f", "-", stdin=json.dumps({**document, "spec": {"folder": str(fleet.folder)}}))
-    assert applied.code == 0, applied.err
-    pid = fleet.folder / "pid"
-    while not (pid.exists() and pid.read_text()):
+@pytest.mark.req("T45")
+def test_no_run_is_begun_under_a_hold(house: House) -> None:
+    """As after a restore: a person looks first."""
+    put(house, STEPS.format(body='note(folder, "b")'))
+    house.store.write(lambda tx: holds.put(tx, "restored", "me"))
+    run_id = asked(house)
+    house.host.engine.run(run_id)
+    assert (run(house, run_id).state, seen(house)) == ("pending", [])
+    house.host.engine._due.clear()
+    house.host.engine.start()
+    house.store.write(holds.lift)
+    while run(house, run_id).state != "succeeded":
         pass
-    server.popen.send_signal(signal.SIGKILL)
-    server.popen.wait()
-    pid.unlink()
-    fleet.server("--config", str(fleet.folder / "server.toml"))
-    while not (pid.exists() and pid.read_text()):
-        pass
-    os.kill(int(pid.read_text()), signal.SIGKILL)
-    (fleet.folder / "go").touch()
-    while "waiting" not in fleet.rmctl("runs").out:
-        pass
-    (listed,) = json.loads(fleet.rmctl("get", "runs", "-o", "json").out)["items"]
-    assert (listed["state"], listed["waitsFor"], listed["attempt"]) == ("waiting", "approval", 1)
-    assert listed["processes"] == 3
-    assert "build  waiting" in fleet.rmctl("describe", "report/r").out
-    assert fleet.rmctl("runs", "resume", listed["id"]).code == 2
-    assert fleet.rmctl("runs", "pause", listed["id"]).code == 2
-    assert fleet.rmctl("runs", "fork", listed["id"], "--reason", "x").code == 3
-    resumed = fleet.rmctl("runs", "resume", listed["id"][:8], "--value", '"fine"', "--reason", "looked at it")
-    assert resumed.code == 0, resumed.err
-    assert fleet.rmctl("wait", "report/r", "--for=Ready", "--timeout", "300s").code == 0
-    assert "report/r: fine" in fleet.rmctl("describe", "report/r").out
-    assert (fleet.folder / "seen").read_text().split() == ["a", "b"]
-    assert fleet.rmctl("runs", "resume", listed["id"], "--reason", "again").code == 3
-    forked = fleet.rmctl("runs", "fork", listed["id"], "--reason", "once more", "-o", "json")
-    assert json.loads(forked.out)["attempt"] == 2
-    cancelled = fleet.rmctl("runs", "cancel", json.loads(forked.out)["id"], "--reason", "enough")
-    assert cancelled.code in (0, 3)
+    assert seen(house) == ["a", "b", "c"]

@@ -67,6 +67,7 @@ class SimAgent:
         for process in list(self.machine.processes.values()):
             if process.facts.state == "starting":
                 del self.machine.processes[process.facts.id]
+                self.world.watcher.ended(process)
         for process in self.machine.processes.values():
             if process.alive or not process.told:
                 self._report(process.facts)

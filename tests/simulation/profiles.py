@@ -166,6 +166,7 @@ PROFILES = {
             pauses=(3.0, 10.0, 30.0),
             crashers=0.05,
             copies=0.0,
+            disconnect=("stop", "stop", "replace"),
         ),
     )
 }

@@ -101,3 +101,12 @@ def test_a_job_is_told_which_devices_it_got():
     told = build(an_order(devices=("GPU-a", "GPU-b"), gpu_index=3), {}, {}, address="", socket="")
     assert (told["RM_DEVICES"], told["RM_GPU_INDEX"]) == ("GPU-a,GPU-b", "3")
     assert not {"RM_DEVICES", "RM_GPU_INDEX"} & set(build(an_order(), {}, {}, address="", socket=""))
+
+
+def test_cards_that_a_driver_names_are_all_that_cuda_sees_unless_the_job_says_otherwise():
+    cards = tuple(f"{kind}-0123abcd-0123-4567-89ab-0123456789a{at}" for at, kind in enumerate(("GPU", "MIG")))
+    told = build(an_order(devices=(*cards, "nic-1")), {}, {}, address="", socket="")
+    assert {told["CUDA_VISIBLE_DEVICES"], told["NVIDIA_VISIBLE_DEVICES"]} == {",".join(cards)}
+    own = build(an_order(devices=cards, env={"CUDA_VISIBLE_DEVICES": "0"}), {}, {}, address="", socket="")
+    assert own["CUDA_VISIBLE_DEVICES"] == "0"
+    assert "CUDA_VISIBLE_DEVICES" not in build(an_order(devices=("GPU-a",)), {}, {}, address="", socket="")

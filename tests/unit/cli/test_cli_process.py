@@ -116,7 +116,10 @@ def test_help_alone_is_the_overview(capsys: pytest.CaptureFixture[str]) -> None:
         ("get resources hello", "resources: takes no names; write KIND NAME or KIND/NAME"),
         (
             "config frob",
-            'config: "frob": one of token, certificate, users, revoke, authority, kubeconfig, contexts, add, use, remove',
+            (
+                'config: "frob": one of token, certificate, users, revoke, authority, kubeconfig, '
+                "contexts, add, use, remove"
+            ),
         ),
         ("logs a/primary/b --tail x", "invalid value for '--tail': 'x' is not a whole number"),
         ("logs a/primary/b -o yaml", '-o "yaml": this verb has no -o'),

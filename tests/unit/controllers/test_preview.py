@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from controllers.expansion import expand
-from controllers.preview import preview
+from controllers.jobs.sentences import RECOVERING
+from controllers.preview import explain, preview
 from controllers.runtime.fleet import Fleet
+from placement import Amounts, NodeView
 from resources.bundle import Bundle
-from resources.job import JobStatus
+from resources.job import Job, JobStatus
 from resources.reference import Ref
 from store import resources
 from store.store import Store
@@ -20,6 +22,7 @@ from tests.builders import POOL, a_bundle, a_job_entry, a_pool
 from tests.clocked import Clocked
 
 BUNDLE = Ref("bundle", "ch", "default")
+JOB = Ref("job", "ch.primary.web", "default")
 
 
 @pytest.fixture
@@ -54,3 +57,34 @@ def test_a_job_that_was_dropped_stays_down_until_its_bundle_changes(store: Store
     other = a_bundle(a_job_entry("web"), a_job_entry("more"), pool=POOL.name)
     store.write(lambda tx: resources.replace(tx, resources.get(tx, BUNDLE), document=other))
     assert answers() == ["unschedulable"] * 2, "its pool has no node"
+
+
+def test_why_asks_what_the_pass_asked(store: Store) -> None:
+    """A node that a job recovers from is asked once more, so that what speaks against it then is the reason."""
+
+    def waits(tx) -> None:
+        (made,) = expand(BUNDLE.name, resources.get(tx, BUNDLE).spec, {})
+        document = made.spec.model_dump(mode="json", by_alias=True, exclude_none=True)
+        job = resources.create(tx, JOB, document)
+        resources.replace_status(
+            tx, job, JobStatus(phase="pending", ever_ran=True, excluded_node="a", excluded_reason=RECOVERING)
+        )
+
+    store.write(waits)
+    fleet = Fleet(store)
+    fleet.hydrate()
+    tier = tier_of_the_pool(store)
+    fleet.view.put_node(
+        NodeView(name="a", pool=POOL.name, tier=tier, capacity=Amounts(8000, 8, 8192), no_schedule=("cordoned",))
+    )
+    with store.read() as tx:
+        job = resources.get(tx, JOB)
+        assert isinstance(job, Job)
+        told = explain(tx, job, fleet, 0.0)
+    assert told is not None
+    assert told.sentence == "no node fits (1 nodes): 1 × cordoned"
+
+
+def tier_of_the_pool(store: Store) -> str:
+    with store.read() as tx:
+        return resources.get(tx, POOL).spec.tiers[0].name

@@ -183,3 +183,25 @@ def test_a_resource_of_the_same_name_inherits_no_run() -> None:
         trial.apply("s", {"branch": "other"})
         trial.run()
         assert [one.input for one in trial.runs("s")] == [{"branch": "other"}]
+
+
+@pytest.mark.req("T43")
+def test_attempts_that_keep_being_interrupted_wait_longer_and_longer() -> None:
+    """A workflow whose file is broken is no storm of attempts, and is tried again for as long as it takes."""
+    with a_site() as trial:
+
+        def interrupted(seconds: int) -> int:
+            for _ in range(seconds):
+                if trial.runs("s")[-1].state == "pending":
+                    trial.interrupt("s", "build")
+                trial.run_for(1)
+            return len(trial.runs("s"))
+
+        assert interrupted(10) == 5
+        assert interrupted(600) < 20
+        assert trial.runs("s")[-1].attempt == len(trial.runs("s"))
+        while trial.runs("s")[-1].state != "pending":
+            trial.run_for(60)
+        trial.finish("s", "build", "done")
+        trial.run()
+        assert ready(trial) == "True/Succeeded"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,18 @@ def test_any_other_file_is_refused_with_the_reason(tmp_path: Path, text: str, wh
     assert why in str(refused.value)
 
 
+@pytest.mark.req("T47")
+def test_what_is_no_plain_file_is_refused_and_waited_for_by_nobody(tmp_path: Path) -> None:
+    pipe, folder = (tmp_path / f"{name}.resource_manager.py" for name in ("pipe", "folder"))
+    os.mkfifo(pipe)
+    folder.mkdir()
+    endless = tmp_path / "endless.resource_manager.py"
+    endless.symlink_to("/dev/zero")
+    for path in (pipe, folder, endless):
+        with pytest.raises(Unusable, match="is no plain file"):
+            source(path)
+
+
 @pytest.mark.req("T48")
 def test_what_was_hashed_is_what_runs(tmp_path: Path) -> None:
     path = put(tmp_path, "gadget")
@@ -102,14 +115,49 @@ def test_what_was_hashed_is_what_runs(tmp_path: Path) -> None:
     ("asked", "why"),
     [
         ('"Gadget", spec=S', "must match"),
+        ("7, spec=S", "must match"),
+        ('"gadget", spec=dict', "spec: expected a class made from rmctl.Spec, got <class 'dict'>"),
+        ('"gadget", spec=S()', "spec: expected a class made from rmctl.Spec, got S"),
+        ('"gadget", spec=S, status=5', "status: expected a class made from rmctl.Status, got 5"),
         ('"gadget", spec=S, deadline=0', "deadline: must be > 0 seconds"),
         ('"gadget", spec=S, deadline=float("nan")', "deadline: must be > 0 seconds"),
+        ('"gadget", spec=S, deadline=3601', "at most 3600; longer work is a workflow"),
+        ('"gadget", spec=S, deadline="5"', "deadline: must be > 0 seconds"),
+        ('"gadget", spec=S, every="x"', "every: must be >= 1 seconds"),
+        ('"gadget", spec=S, cron="61 * * * *"', 'ValueError: cron: "61 . . . ." is no schedule that ever comes'),
+        ('"gadget", spec=S, cron="* * * * *", time_zone="Mars/X"', 'ValueError: time_zone: "Mars/X" is no time zone'),
     ],
 )
 def test_a_definition_that_cannot_be_says_so_when_it_is_made(tmp_path: Path, asked: str, why: str) -> None:
     path = put(tmp_path, "gadget", MINIMAL.format(name="gadget").replace('"gadget", spec=S', asked))
     with pytest.raises(Unusable, match=why):
         load(path)
+
+
+@pytest.mark.req("CC3")
+@pytest.mark.parametrize(
+    ("head", "body", "why"),
+    [
+        (
+            "def reconcile():",
+            "return None",
+            "too many positional arguments",
+        ),
+        ("def reconcile(ctx, resource, more):", "return None", "missing a required argument: 'more'"),
+        ("def reconcile(ctx, resource):", "yield ctx.settled()", "and this one yields"),
+        ("async def reconcile(ctx, resource):", "yield ctx.settled()", "and this one yields"),
+        ("class Reconcile:", "x = 1", "expected a function of"),
+    ],
+    ids=["no arguments", "three", "yields", "yields async", "class"],
+)
+def test_a_reconcile_that_cannot_be_called_says_so_before_any_pass(
+    tmp_path: Path, head: str, body: str, why: str
+) -> None:
+    text = MINIMAL.format(name="gadget").replace("def reconcile(ctx, resource):", head)
+    path = put(tmp_path, "gadget", text.replace("return ctx.settled()", body))
+    with pytest.raises(Unusable, match=why) as refused:
+        load(path)
+    assert "line 7: ValueError: reconcile: " in str(refused.value)
 
 
 def test_the_kind_that_comes_with_rmctl_has_a_short_name() -> None:

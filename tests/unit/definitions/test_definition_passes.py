@@ -175,6 +175,82 @@ def test_what_is_no_result_costs_its_key_a_backoff_and_writes_nothing(given: Any
         assert trial.run_for(1.2) == 1
 
 
+def tells(trial: Trial) -> str:
+    """The newest event, after one pass that failed."""
+    trial.run()
+    seen = trial.get("g")
+    assert seen is not None
+    assert seen.status["observedGeneration"] == 0
+    return trial.events("g")[0]
+
+
+@pytest.mark.req("T23", "CC5")
+@pytest.mark.parametrize(
+    ("wrong", "why"),
+    [
+        (lambda ctx: ctx.settled(finalizers="abc"), "TypeError: finalizers: expected a list of texts"),
+        (
+            lambda ctx: ctx.settled(conditions=["Ready"]),
+            "conditions: expected a list of what condition_true",
+        ),
+        (lambda ctx: ctx.settled(conditions=condition_true("A", "x")), "TypeError: conditions: expected a list"),
+        (lambda ctx: ctx.requeue_after("soon"), "requeue_after: expected seconds >= 0, got soon"),
+        (lambda ctx: ctx.event("not a type", "x"), "ValueError: event: its type must match"),
+        (lambda ctx: ctx.event("Fine", {"a": 1}), "TypeError: event: expected a message as text"),
+        (lambda ctx: ensured(ctx, key=5), "TypeError: effect key: expected text, got int"),
+        (lambda ctx: ensured(ctx, kind=None), "TypeError: kind: expected text, got NoneType"),
+        (lambda ctx: ensured(ctx, request=[1]), "TypeError: effects.ensure: request: expected a dict, got list"),
+        (lambda ctx: ensured(ctx, request={"a": object()}), "ValueError: Object of type object is not JSON"),
+        (lambda ctx: ensured(ctx, key="x" * 513), "EffectMismatch: key: expected 1 to 512 characters"),
+        (
+            lambda ctx: ctx.workflows.ensure(key="k", workflow=3, input={}),
+            "workflow: expected text, got int",
+        ),
+    ],
+)
+def test_a_wrong_call_fails_the_pass_and_says_what_was_expected(wrong: Callable[[Any], Any], why: str) -> None:
+    with gadget(lambda ctx, _: wrong(ctx)) as trial:
+        assert why in tells(trial)
+        assert trial.effects("g") == ()
+
+
+def ensured(ctx: Any, **given: Any) -> Any:
+    wanted = {"key": "k", "kind": "make", "request": {}, **given}
+    return ctx.effects.ensure(**wanted, observe=lambda: None, apply=lambda: "x")
+
+
+@pytest.mark.req("T53")
+@pytest.mark.parametrize(
+    ("watch", "why"),
+    [
+        (lambda _: "/etc/hosts", "watch returned str: expected a list of paths"),
+        (lambda _: [str(n) for n in range(101)], "watch returned 101 paths: at most 100"),
+        (lambda _: 1 / 0, "ZeroDivisionError"),
+    ],
+    ids=["text", "many", "raises"],
+)
+def test_a_watch_that_names_no_files_fails_the_pass(watch: Any, why: str) -> None:
+    with gadget(lambda ctx, _: ctx.settled(), watch=watch) as trial:
+        assert why in tells(trial)
+
+
+def test_what_a_model_refuses_is_one_line() -> None:
+    with gadget(lambda ctx, _: ctx.settled({"seen": "no", "shade": 1})) as trial:
+        told = tells(trial)
+        assert told.startswith("ReconcileFailed: GadgetStatus: seen: Input should be a valid integer")
+        assert told.endswith("(and 1 more)")
+        assert "\n" not in told
+
+
+@pytest.mark.req("T57")
+def test_a_message_without_end_is_cut_before_every_list_shows_it() -> None:
+    with gadget(lambda ctx, _: ctx.settled(conditions=[condition_true("Ready", "Fine", "m" * 100_000)])) as trial:
+        trial.run()
+        seen = trial.get("g")
+        assert seen is not None
+        assert [len(one.message) for one in seen.conditions] == [8193]
+
+
 @pytest.mark.req("T23")
 def test_a_status_of_more_than_a_mebibyte_fails_the_pass() -> None:
     with gadget(lambda ctx, _: ctx.settled({"colour": "x" * 1_048_576})) as trial:
