@@ -81,8 +81,7 @@ _refused = prepared(
     .order_by(table.c.completed_at, table.c.uid, table.c.key)
 )
 _mine = prepared(
-    update(table)
-    .where(
+    update(table).where(
         table.c.uid == bindparam("b_uid"),
         table.c.key == bindparam("b_key"),
         table.c.token_hash == bindparam("b_hash"),

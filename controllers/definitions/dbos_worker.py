@@ -11,7 +11,6 @@ import queue
 import signal
 import socket
 import sys
-import time
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -214,7 +213,7 @@ def _pool(setup: Document) -> Pool:
         grace_seconds=float(setup["grace_seconds"]),
         pass_on=tuple(setup["pass_on"]),
     )
-    return Pool(limits, Path(setup["notes"]), time.monotonic)
+    return Pool(limits, Path(setup["notes"]), Threads().monotonic)
 
 
 def main(words: list[str]) -> None:
