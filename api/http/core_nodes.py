@@ -51,8 +51,8 @@ class CoreNodes:
         if page.token:
             metadata["continue"] = page.token
         if tables.wanted(request.headers.get("accept", "")):
-            return exchange.answer(self._table(request, list(page.items), metadata))
-        items = [core.core_node(item) for item in page.items]
+            return exchange.answer(self._table(request, page.documents, metadata))
+        items = [core.core_node(item) for item in page.documents]
         return exchange.answer({"kind": "NodeList", "apiVersion": "v1", "metadata": metadata, "items": items})
 
     async def one(self, request: Request) -> Response:

@@ -77,14 +77,10 @@ class Endpoints:
             metadata["remainingItemCount"] = page.remaining
         if as_table:
             now, include = self._services.now(), included(request)
-            return exchange.answer(
-                tables.table(page.items, now=now, include=include, metadata=metadata, tiers=tiers), warnings=warnings
-            )
-        items = list(page.items)
-        return exchange.answer(
-            {"kind": f"{kind.name}List", "apiVersion": API_VERSION, "metadata": metadata, "items": items},
-            warnings=warnings,
-        )
+            table = tables.table(page.documents, now=now, include=include, metadata=metadata, tiers=tiers)
+            return exchange.answer(table, warnings=warnings)
+        around = {"kind": f"{kind.name}List", "apiVersion": API_VERSION, "metadata": metadata}
+        return exchange.listed(around, page.items, warnings=warnings)
 
     async def one(self, request: Request) -> Response:
         ref = ref_of(request)

@@ -59,10 +59,20 @@ def media_type(request: Request) -> str:
 
 def answer(content: Any, status: int = 200, *, warnings: Iterable[str] = ()) -> Response:
     """JSON, with a Warning header for each warning."""
-    response = Response(_json(content), status, media_type=JSON)
+    return _response(dumps(content).encode() + b"\n", status, warnings)
+
+
+def _response(content: bytes, status: int, warnings: Iterable[str]) -> Response:
+    response = Response(content, status, media_type=JSON)
     for text in list(dict.fromkeys(warnings))[:MAX_WARNINGS]:
         response.headers.append("Warning", _warning(text))
     return response
+
+
+def listed(around: dict[str, Any], items: Iterable[str], *, warnings: Iterable[str] = ()) -> Response:
+    """The answer `{**around, "items": items}` whose items are JSON already."""
+    text = f'{dumps(around)[:-1]},"items":[{",".join(items)}]}}\n'
+    return _response(text.encode(), 200, warnings)
 
 
 def refusal(problem: Problem) -> Response:
@@ -106,8 +116,8 @@ def problem_of(error: Exception) -> Problem:
             return Problem(500, "InternalError", "the server met an error that is not yours; its log says more")
 
 
-def _json(content: Any) -> bytes:
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+def dumps(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def _warning(text: str) -> str:
