@@ -10,7 +10,6 @@ import sys
 import structlog
 
 from controllers.runtime.environment import settle_in
-from controllers.runtime.processor import SERVER
 
 SUITES = ("store", "cycle", "queue", "size", "memory", "placement", "devices", "client", "start", "lost", "agents")
 
@@ -35,7 +34,6 @@ def main(words: list[str]) -> int:
 def _as_a_server() -> None:
     """The interpreter as a server has it, and its log written as a server's is, to nowhere."""
     settle_in()
-    SERVER.stay()
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
         processors=[
