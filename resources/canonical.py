@@ -10,17 +10,19 @@ from typing import Any
 Document = dict[str, Any]
 """A JSON object as read from a wire: the one place where `Any` is at home."""
 
-_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+_encode = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
+).encode
 
 
 def canonical(value: object) -> str:
     """Keys sorted by code point, no blanks.
 
-    Raises ValueError for what JSON cannot say (NaN, infinities, other types).
+    Raises ValueError for what JSON cannot say (NaN, infinities, other types, a value inside itself).
     """
     try:
         return _encode(value)
-    except TypeError as error:
+    except (TypeError, RecursionError) as error:
         raise ValueError(str(error)) from error
 
 

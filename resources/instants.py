@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 
+@lru_cache(1024)
 def rfc3339(seconds: float) -> str:
     """Milliseconds are kept; whole seconds are printed without a fraction."""
     at = datetime.fromtimestamp(kept(seconds), UTC)

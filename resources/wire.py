@@ -51,17 +51,20 @@ def _metadata(resource: Resource[Any, Any]) -> Document:
     if resource.deletion_timestamp is not None:
         metadata["deletionTimestamp"] = rfc3339(float(int(resource.deletion_timestamp)))
     if resource.owner:
-        metadata["ownerReferences"] = [_owner(resource)]
+        metadata["ownerReferences"] = [owner_reference(resource.name, resource.owner)]
     return metadata
 
 
-def _owner(resource: Resource[Any, Any]) -> Document:
-    """Only a bundle owns today, and a job's name starts with its bundle's."""
+def owner_reference(name: str, owner: str) -> Document:
+    """From the name of what is owned and the uid of its owner.
+
+    Only a bundle owns today, and a job's name starts with its bundle's.
+    """
     return {
         "apiVersion": API_VERSION,
         "kind": "bundle",
-        "name": resource.name.partition(".")[0],
-        "uid": resource.owner,
+        "name": name.partition(".")[0],
+        "uid": owner,
         "controller": True,
     }
 

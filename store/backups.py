@@ -18,7 +18,7 @@ from store import copies, remarks
 from store.copies import digest
 from store.errors import Corrupt, Refused
 from store.held import Held
-from store.rows import check_row
+from store.rows import verified
 from store.schema import Schema
 from store.tables import changes
 from store.tx import Tx
@@ -79,7 +79,7 @@ def verify(path: Path, schema: Schema | None = None) -> Verified:
             tables = inspect(connection).get_table_names()
             rows = {name: _counted(tx, table(name)) for name in sorted(tables) if name != "alembic_version"}
             for row in connection.exec_driver_sql("SELECT * FROM resources"):
-                check_row(row)
+                verified(row)
             revision = int(tx.execute(select(func.coalesce(func.max(changes.c.revision), 0))).scalar_one())
     except Corrupt as error:
         raise Refused(f"{path}: {error}") from error

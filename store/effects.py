@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from dataclasses import replace as with_
 from typing import Any
 
 from sqlalchemy import bindparam, exists, func, or_, select, update
@@ -31,6 +30,7 @@ from store.effect_rows import bounded, record_of, row_of
 from store.errors import ClaimLost, EffectMismatch
 from store.notes import Answered, EffectDue
 from store.queue import hashed
+from store.rows import changed
 from store.statements import prepared
 from store.tables import effects as table
 from store.tx import Tx
@@ -81,8 +81,7 @@ _refused = prepared(
     .order_by(table.c.completed_at, table.c.uid, table.c.key)
 )
 _mine = prepared(
-    update(table)
-    .where(
+    update(table).where(
         table.c.uid == bindparam("b_uid"),
         table.c.key == bindparam("b_key"),
         table.c.token_hash == bindparam("b_hash"),
@@ -90,7 +89,6 @@ _mine = prepared(
         table.c.expires_at > bindparam("b_now"),
         OPEN,
     )
-    .returning(table)
 )
 _change = prepared(
     update(table).where(
@@ -209,7 +207,7 @@ def claim(
                 "started_at": tx.now,
             }
         )
-        taken = with_(found, attempts=row.attempts + 1, started_at=tx.now)
+        taken = changed(found, attempts=row.attempts + 1, started_at=tx.now)
         claims.append(EffectClaim(taken, raw, row.lease_generation + 1))
     if rows:
         tx.write(_claim, rows)
@@ -280,19 +278,16 @@ def next_due(tx: Tx, provider: str) -> float | None:
 
 
 def _finish(tx: Tx, claim: EffectClaim, values: dict[str, Any]) -> EffectRecord:
-    row = tx.write(
-        _mine,
-        {
-            "b_uid": claim.record.uid,
-            "b_key": claim.record.key,
-            "b_hash": hashed(claim.token),
-            "b_lease": claim.lease_generation,
-            "b_now": tx.now,
-            "token_hash": None,
-            "expires_at": None,
-            **values,
-        },
-    ).first()
-    if row is None:
+    """The record as it is now. While a claim holds, nobody else writes but that the effect is no longer wanted."""
+    held = {
+        "b_uid": claim.record.uid,
+        "b_key": claim.record.key,
+        "b_hash": hashed(claim.token),
+        "b_lease": claim.lease_generation,
+        "b_now": tx.now,
+        "token_hash": None,
+        "expires_at": None,
+    }
+    if tx.write(_mine, {**held, **values}).rowcount == 0:
         raise ClaimLost(claim.record.id)
-    return record_of(row)
+    return changed(claim.record, **values)

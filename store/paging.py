@@ -1,4 +1,4 @@
-"""Resources of a kind a page at a time: each page begins behind the last key of the one before it."""
+"""Rows of a kind a page at a time: each page begins behind the last key of the one before it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Select, bindparam, func, or_, select
 
-from store.rows import AnyResource
+from store.rows import verified
 from store.salvage import readable
 from store.statements import prepared
 from store.tables import resources as table
@@ -36,10 +36,10 @@ _left_of_all = prepared(_behind(_number))
 _left_of_one = prepared(_behind_in(_number))
 
 
-def page(tx: Tx, kind: str, project: str | None, after: Key | None, limit: int) -> tuple[AnyResource, ...]:
-    """At most `limit` by project and name, code points; of one project, or of all for None."""
+def page(tx: Tx, kind: str, project: str | None, after: Key | None, limit: int) -> tuple[Any, ...]:
+    """Verified rows, at most `limit` by project and name, code points; of one project, or of all for None."""
     statement = _of_all if project is None else _of_one
-    return readable(tx, tx.execute(statement, {**_values(kind, project, after), "limit": limit}))
+    return readable(tx, tx.execute(statement, {**_values(kind, project, after), "limit": limit}), verified)
 
 
 def left(tx: Tx, kind: str, project: str | None, after: Key | None) -> int:

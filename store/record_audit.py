@@ -10,7 +10,7 @@ from sqlalchemy import func, select, text
 from resources.canonical import Document
 from resources.reference import Ref
 from store.errors import Corrupt
-from store.rows import check_row
+from store.rows import verified
 from store.tables import changes, resources
 from store.tx import Tx
 
@@ -52,7 +52,7 @@ def _structure(tx: Tx) -> Iterator[Doubt]:
 def _rows(tx: Tx) -> Iterator[Doubt]:
     for row in tx.execute(select(resources)):
         try:
-            check_row(row)
+            verified(row)
         except Corrupt:
             yield Doubt("row", str(Ref(row.kind, row.name, row.project)), "does not match its checksum")
 

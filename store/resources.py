@@ -75,7 +75,7 @@ def by_uid(tx: Tx, uid: str) -> AnyResource | None:
 def list_all(tx: Tx, kind: str, project: str | None = None) -> tuple[AnyResource, ...]:
     """All of a kind by project and name; of one project, or of all for None."""
     rows = tx.execute(_all_of, {"k": kind}) if project is None else tx.execute(_all_in, {"k": kind, "p": project})
-    return salvage.readable(tx, rows)
+    return salvage.readable(tx, rows, resource_of)
 
 
 def owned(tx: Tx, uid: str) -> tuple[AnyResource, ...]:
@@ -84,7 +84,7 @@ def owned(tx: Tx, uid: str) -> tuple[AnyResource, ...]:
 
 def labelled(tx: Tx, kind: str, key: str, value: str, project: str | None = None) -> tuple[AnyResource, ...]:
     """Resources of a kind that carry a label, by name."""
-    rows = salvage.readable(tx, tx.execute(_carriers, {"k": kind, "l": key, "v": value}))
+    rows = salvage.readable(tx, tx.execute(_carriers, {"k": kind, "l": key, "v": value}), resource_of)
     return tuple(r for r in rows if project is None or r.project == project)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+from zlib import crc32
 
 from resources import registry
 from resources.canonical import Document, canonical
@@ -16,6 +16,7 @@ from store.errors import Corrupt, TooLarge
 
 MAX_DOCUMENT = 1024 * 1024
 AnyResource = Resource[Any, Any]
+V = TypeVar("V")
 
 
 class Texts(NamedTuple):
@@ -41,10 +42,10 @@ def with_texts(resource: AnyResource) -> AnyResource:
     return changed(resource, texts=Texts(resource.document, spec, resource.status, status))
 
 
-def changed(resource: AnyResource, **values: Any) -> AnyResource:
+def changed(value: V, **values: Any) -> V:
     """A copy with other values: `dataclasses.replace` for hot paths."""
-    copy: AnyResource = object.__new__(type(resource))
-    copy.__dict__.update(resource.__dict__, **values)
+    copy: V = object.__new__(type(value))
+    copy.__dict__.update(value.__dict__, **values)
     return copy
 
 
@@ -78,16 +79,17 @@ def _bounded(what: str, text: str) -> str:
 
 
 def checksum(row: Any) -> int:
+    """Of a mapping from column to value."""
     parts = (row["spec"], row["status"], row["labels"], row["annotations"], row["finalizers"])
-    return zlib.crc32("\0".join((str(row["generation"]), *parts)).encode())
+    return crc32("\0".join((str(row["generation"]), *parts)).encode())
 
 
-def check_row(row: Any) -> Ref:
-    """Whose row it is. Raises Corrupt for one that does not match its checksum."""
-    ref = Ref(row.kind, row.name, row.project)
-    if checksum(row._mapping) != row.checksum:
-        raise Corrupt(ref)
-    return ref
+def verified(row: Any) -> Any:
+    """The row. Raises Corrupt for one that does not match its checksum."""
+    text = f"{row.generation}\0{row.spec}\0{row.status}\0{row.labels}\0{row.annotations}\0{row.finalizers}"
+    if crc32(text.encode()) != row.checksum:
+        raise Corrupt(Ref(row.kind, row.name, row.project))
+    return row
 
 
 def rotten(rows: Iterable[Any]) -> list[str]:
@@ -97,12 +99,12 @@ def rotten(rows: Iterable[Any]) -> list[str]:
 
 def resource_of(row: Any) -> AnyResource:
     """Raises Corrupt for a row that does not match its checksum."""
-    ref = check_row(row)
+    verified(row)
     kind = registry.of(row.kind)
     document, spec = parsed.spec(kind.spec, row.spec)
     status = parsed.status(kind.status, row.status)
     return kind.resource(
-        ref=ref,
+        ref=Ref(row.kind, row.name, row.project),
         uid=row.uid,
         generation=row.generation,
         resource_version=row.resource_version,

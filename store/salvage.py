@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from sqlalchemy import bindparam, or_, select, update
@@ -12,7 +13,7 @@ from resources import registry
 from resources.canonical import canonical
 from resources.reference import Ref
 from store.errors import Corrupt
-from store.rows import AnyResource, checksum, resource_of
+from store.rows import checksum
 from store.statements import prepared
 from store.tables import changes, resources
 from store.tx import Tx
@@ -40,12 +41,15 @@ _last = prepared(
 _update = prepared(update(resources).where(resources.c.uid == bindparam("b_uid")))
 
 
-def readable(tx: Tx, rows: Iterable[Any]) -> tuple[AnyResource, ...]:
+def readable(tx: Tx, rows: Iterable[Any], read: Callable[[Any], T]) -> tuple[T, ...]:
     """What can be read; a row that rotted is put on the transaction's list. Raises Corrupt when that keeps none."""
+    all_ = list(rows)
+    with suppress(Corrupt):
+        return tuple(map(read, all_))
     found = []
-    for row in rows:
+    for row in all_:
         try:
-            found.append(resource_of(row))
+            found.append(read(row))
         except Corrupt as error:
             if tx.spoilt is None:
                 raise

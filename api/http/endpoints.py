@@ -69,7 +69,7 @@ class Endpoints:
 
         spoilt: dict[Ref, None] = {}
         page, tiers = await self._threads.read(read)
-        warnings = [f"{one} is left out: {showing.ROTTEN.format(one)}" for one in spoilt]
+        warnings = [f"{one} is left out: {showing.ROTTEN}; {showing.way_out(one)}" for one in spoilt]
         metadata: Document = {"resourceVersion": str(page.revision)}
         if page.token:
             metadata["continue"] = page.token
@@ -77,14 +77,10 @@ class Endpoints:
             metadata["remainingItemCount"] = page.remaining
         if as_table:
             now, include = self._services.now(), included(request)
-            return exchange.answer(
-                tables.table(page.items, now=now, include=include, metadata=metadata, tiers=tiers), warnings=warnings
-            )
-        items = list(page.items)
-        return exchange.answer(
-            {"kind": f"{kind.name}List", "apiVersion": API_VERSION, "metadata": metadata, "items": items},
-            warnings=warnings,
-        )
+            table = tables.table(page.documents, now=now, include=include, metadata=metadata, tiers=tiers)
+            return exchange.answer(table, warnings=warnings)
+        around = {"kind": f"{kind.name}List", "apiVersion": API_VERSION, "metadata": metadata}
+        return exchange.listed(around, page.items, warnings=warnings)
 
     async def one(self, request: Request) -> Response:
         ref = ref_of(request)
@@ -149,8 +145,11 @@ class Endpoints:
             raise bad_request(f"preconditions: {problems[0].message}")
 
         caller = exchange.caller(request)
+        orphan = options.get("propagationPolicy", request.query_params.get("propagationPolicy")) == "Orphan"
 
         def carried_out(tx: Tx) -> Document:
+            if orphan:
+                writes.keeps_nothing(tx, ref)
             was, now = writes.delete(tx, ref, uid=preconditions.get("uid"), resource_version=version)
             if not was.deleting:
                 audit.wrote(tx, caller, was, "deleted")

@@ -12,9 +12,10 @@ from starlette.responses import Response
 
 from api.http import strict_json, yaml_text
 from api.http.envelope import printable
-from api.http.problems import Problem, translated
+from api.http.problems import Problem, called, translated
 from api.http.queries import unsupported_media
 from api.http.services import Caller
+from api.http.showing import ROTTEN, way_out
 from store.errors import Corrupt, Full, StoreError, TooLarge
 
 MAX_BODY_BYTES = 5 * 1024 * 1024
@@ -58,10 +59,20 @@ def media_type(request: Request) -> str:
 
 def answer(content: Any, status: int = 200, *, warnings: Iterable[str] = ()) -> Response:
     """JSON, with a Warning header for each warning."""
-    response = Response(_json(content), status, media_type=JSON)
+    return _response(dumps(content).encode() + b"\n", status, warnings)
+
+
+def _response(content: bytes, status: int, warnings: Iterable[str]) -> Response:
+    response = Response(content, status, media_type=JSON)
     for text in list(dict.fromkeys(warnings))[:MAX_WARNINGS]:
         response.headers.append("Warning", _warning(text))
     return response
+
+
+def listed(around: dict[str, Any], items: Iterable[str], *, warnings: Iterable[str] = ()) -> Response:
+    """The answer `{**around, "items": items}` whose items are JSON already."""
+    text = f'{dumps(around)[:-1]},"items":[{",".join(items)}]}}\n'
+    return _response(text.encode(), 200, warnings)
 
 
 def refusal(problem: Problem) -> Response:
@@ -97,17 +108,16 @@ def problem_of(error: Exception) -> Problem:
             return Problem(
                 507, "InsufficientStorage", "disk full: nothing can be written until space is freed", retry_after=5
             )
-        case Corrupt():
-            hint = "rmctl restore brings a backup back, rmctl delete --force removes it"
-            return Problem(503, "ServiceUnavailable", str(error), retry_after=1, hint=hint)
+        case Corrupt(ref=ref):
+            return Problem(503, "CorruptRow", f"{called(ref)}: {ROTTEN}", ref=ref, hint=way_out(ref))
         case StoreError():
             return Problem(503, "ServiceUnavailable", str(error), retry_after=1)
         case _:
             return Problem(500, "InternalError", "the server met an error that is not yours; its log says more")
 
 
-def _json(content: Any) -> bytes:
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+def dumps(content: Any) -> str:
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def _warning(text: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from api.http import exchange
 from api.http.problems import bad_request, gone
 from api.http.queries import MAX_LIMIT, Listing, token_after
 from api.http.showing import beaten
@@ -13,13 +15,10 @@ from resources.canonical import Document
 from resources.kind import Kind
 from resources.names import wire_of
 from resources.reference import Ref
-from resources.resource import Resource
 from resources.selectors import Selector
-from resources.wire import to_wire
-from store import changes, nodes, paging, resources
+from store import changes, nodes, paging, shown
 from store.tx import Tx
 
-Stored = Resource[Any, Any]
 STEP = 100
 """Rows read at a time where a selector may leave most of them out."""
 NAMES = ("metadata.name", "metadata.key")
@@ -27,28 +26,35 @@ NAMES = ("metadata.name", "metadata.key")
 
 @dataclass(frozen=True)
 class Page:
-    """`revision` is the snapshot's, on later pages the first page's, so that a watch from it misses nothing."""
+    """`items` are objects in wire form, as JSON.
 
-    items: tuple[Document, ...]
+    `revision` is the snapshot's, on later pages the first page's, so that a watch from it misses nothing.
+    """
+
+    items: tuple[str, ...]
     revision: int
     token: str = ""
     remaining: int = 0
+
+    @property
+    def documents(self) -> list[Document]:
+        return [json.loads(item) for item in self.items]
 
 
 def page(tx: Tx, kind: Kind, project: str | None, listing: Listing) -> Page:
     """By project and name, code points."""
     revision = listing.revision if listing.revision is not None else changes.head(tx)
     if not listing.limit and listing.after is None:
-        return Page(documents(tx, kind, _matching(candidates(tx, kind, project, listing), listing)), revision)
+        return Page(texts(tx, kind, _matching(candidates(tx, kind, project, listing), listing)), revision)
     found, more = _behind(tx, kind, project, listing)
     if not more:
-        return Page(documents(tx, kind, found), revision)
+        return Page(texts(tx, kind, found), revision)
     last = (found[-1].project, found[-1].name)
     remaining = 0 if _selects(listing) else paging.left(tx, kind.name, project, last)
-    return Page(documents(tx, kind, found), revision, token_after(listing, *last, revision), remaining)
+    return Page(texts(tx, kind, found), revision, token_after(listing, *last, revision), remaining)
 
 
-def _behind(tx: Tx, kind: Kind, project: str | None, listing: Listing) -> tuple[list[Stored], bool]:
+def _behind(tx: Tx, kind: Kind, project: str | None, listing: Listing) -> tuple[list[Any], bool]:
     """What follows the last page, at most the limit, and whether there is more: read in steps, never all of it."""
     wanted = listing.limit or MAX_LIMIT
     after = listing.after
@@ -66,7 +72,9 @@ def _behind(tx: Tx, kind: Kind, project: str | None, listing: Listing) -> tuple[
     return found[:wanted], len(found) > wanted
 
 
-def _matching(found: Iterable[Stored], listing: Listing) -> list[Stored]:
+def _matching(found: Iterable[Any], listing: Listing) -> list[Any]:
+    if not _selects(listing):
+        return list(found)
     return [one for one in found if selected(one, listing.labels, listing.fields)]
 
 
@@ -79,30 +87,32 @@ def _selects(listing: Listing) -> bool:
     return bool(listing.labels.expressions or listing.fields.expressions)
 
 
-def candidates(tx: Tx, kind: Kind, project: str | None, listing: Listing) -> tuple[Stored, ...]:
-    """All of a kind, or fewer where an index answers a name or a label of the selectors."""
+def candidates(tx: Tx, kind: Kind, project: str | None, listing: Listing) -> tuple[Any, ...]:
+    """Rows of all of a kind, or of fewer where an index answers a name or a label of the selectors."""
     named = next((e for e in listing.fields.expressions if e.key in NAMES and e.exact), None)
     if named is not None and (project is not None or not kind.namespaced):
-        found = resources.find(tx, Ref(kind.name, wire_of(str(named.values[0])), project or ""))
+        found = shown.find(tx, Ref(kind.name, wire_of(str(named.values[0])), project or ""))
         return () if found is None else (found,)
     exact = next((e for e in listing.labels.expressions if e.exact), None)
     if exact is None:
-        return resources.list_all(tx, kind.name, project)
-    carriers = resources.labelled(tx, kind.name, exact.key, str(exact.values[0]), project)
-    return tuple(sorted(carriers, key=lambda one: (one.project, one.name)))
+        return shown.every(tx, kind.name, project)
+    return shown.labelled(tx, kind.name, exact.key, str(exact.values[0]), project)
 
 
-def documents(tx: Tx, kind: Kind, found: list[Stored]) -> tuple[Document, ...]:
-    """In wire form; nodes with what their agents told since."""
-    if kind.name != "node":
-        return tuple(map(to_wire, found))
-    facts = {known.node: known for known in nodes.all_facts(tx)}
-    return tuple(beaten(to_wire(node), facts.get(node.name)) for node in found)
+def texts(tx: Tx, kind: Kind, found: Sequence[Any]) -> tuple[str, ...]:
+    """Rows in wire form, as JSON; nodes with what their agents told since."""
+    return tuple(map(exchange.dumps, documents(tx, kind, found)) if kind.name == "node" else map(shown.text_of, found))
 
 
-def selected(resource: Stored, labels: Selector, fields: Selector) -> bool:
-    return labels.matches(resource.labels) and fields.matches(
-        {"metadata.name": resource.name, "metadata.namespace": resource.project, "metadata.key": resource.key}
+def documents(tx: Tx, kind: Kind, found: Sequence[Any]) -> tuple[Document, ...]:
+    """The same before it is put into words."""
+    facts = {known.node: known for known in nodes.all_facts(tx)} if kind.name == "node" else {}
+    return tuple(beaten(json.loads(shown.text_of(row)), facts.get(row.name)) for row in found)
+
+
+def selected(row: Any, labels: Selector, fields: Selector) -> bool:
+    return labels.matches(shown.labels_of(row)) and fields.matches(
+        {"metadata.name": row.name, "metadata.namespace": row.project, "metadata.key": shown.key_of(row)}
     )
 
 

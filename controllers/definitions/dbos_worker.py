@@ -213,7 +213,7 @@ def _pool(setup: Document) -> Pool:
         grace_seconds=float(setup["grace_seconds"]),
         pass_on=tuple(setup["pass_on"]),
     )
-    return Pool(limits, Path(setup["notes"]))
+    return Pool(limits, Path(setup["notes"]), Threads().monotonic)
 
 
 def main(words: list[str]) -> None:

@@ -18,19 +18,18 @@ from controllers.definitions.parting import commit_and_part
 from controllers.definitions.proposals import Source as At
 from controllers.definitions.turns import Turns
 from controllers.definitions.verdict import decision_of, held_back, read, stalled
-from controllers.runtime import failing, pausing
-from controllers.runtime.backoff import backoff
+from controllers.runtime import pausing
 from controllers.runtime.crew import Crew, Source
 from controllers.runtime.decision import Decision
 from controllers.runtime.failing import Foreseen
+from controllers.runtime.outcomes import Outcomes, Steps, Stopped
 from resources.canonical import Document
-from resources.event import Event
 from resources.kind import Undefined
 from resources.reference import Ref
 from resources.resource import Resource
 from store import effects, queue, resources
 from store.environment import Environment
-from store.errors import ClaimLost, Conflict, Failed
+from store.errors import ClaimLost
 from store.notes import Woken
 from store.queue import Claim
 from store.store import Store, notes_of
@@ -76,10 +75,6 @@ class Files(Protocol):
     def find(self, ref: Ref) -> At: ...
 
 
-class Stopped(Exception):
-    """The server stops: the pass is given up, and nothing is counted."""
-
-
 class DefinitionPasses:
     """`workers` runners at work at once."""
 
@@ -101,7 +96,6 @@ class DefinitionPasses:
         self._lease = lease
         self._has_workflow = has_workflow
         self._stopping = False
-        self._turns = Turns(workers, self._backoff)
         self.watched: dict[Ref, dict[Path, tuple[int, int, int] | None]] = {}
         """Files that wake a resource, as they were before its last pass."""
         self._crew: Crew[Claim] = Crew(
@@ -113,6 +107,8 @@ class DefinitionPasses:
             workers=workers,
             most=workers,
         )
+        self._outcomes = Outcomes(store, environment, self._crew.patience)
+        self._turns = Turns(workers, self._outcomes.backoff)
 
     def start(self) -> None:
         self._crew.start()
@@ -121,18 +117,18 @@ class DefinitionPasses:
         """Runners are asked to end; passes under way are given up, and their keys are due at once."""
         self._stopping = True
         self._pool.close()
-        left = self._crew.stop(timeout)
-        self._store.write_all([partial(queue.release, claim=claim) for claim in left])
+        self._outcomes.release(self._crew.stop(timeout))
 
     def take(self, tx: Tx, limit: int) -> Sequence[Claim]:
         """Due keys of definitions."""
         claim = partial(
-            queue.claim, token=self._environment.token, backoff=self._backoff, lease=self._lease, lane=queue.DEFINED
+            queue.claim,
+            token=self._environment.token,
+            backoff=self._outcomes.backoff,
+            lease=self._lease,
+            lane=queue.DEFINED,
         )
         return self._turns.take(tx, limit, self._crew.ready, claim)
-
-    def _backoff(self, errors: int) -> float:
-        return backoff(errors, self._environment.random())
 
     def _work(self) -> None:
         while claims := self._crew.pop(1):
@@ -141,45 +137,23 @@ class DefinitionPasses:
 
     def run(self, claim: Claim) -> None:
         """One pass over a claimed key, whatever becomes of it."""
-        began = self._environment.monotonic()
         about: dict[str, Any] = {}
-        try:
-            outcome = self._pass(claim, about)
-        except ClaimLost:
-            outcome = "claim lost"
-        except Stopped:
-            outcome = self._told(partial(queue.release, claim=claim), "stopped")
-        except Conflict as conflict:
-            about["reason"] = str(conflict)
-            outcome = self._told(partial(self._rerun, claim=claim, conflict=conflict), "conflict")
-        except Exception as error:  # whatever a definition does costs its own key a backoff, never the server
-            about["reason"] = str(error)
-            if not isinstance(error, Foreseen):
-                log.exception("pass failed", kind=claim.ref.kind, name=claim.ref.name)
-            outcome = self._told(partial(self._fail, claim=claim, error=error), "failed")
-        log.info(
-            "pass",
-            kind=claim.ref.kind,
-            project=claim.ref.project,
-            name=claim.ref.name,
-            pass_id=claim.token_hash[:12],
-            outcome=outcome,
-            seconds=round(self._environment.monotonic() - began, 6),
-            **about,
-        )
+        one = self._outcomes.told(claim, self._pass(claim, about), about)
+        with suppress(StopIteration):  # nothing to write: its claim was lost
+            self._outcomes.carry_out([(one, next(one))])
 
-    def _pass(self, claim: Claim, about: dict[str, Any]) -> str:
+    def _pass(self, claim: Claim, about: dict[str, Any]) -> Steps:
         with self._store.read() as tx:
             resource = resources.find(tx, claim.ref)
             paused = None if resource is None else pausing.held(tx, resource)
             unsettled = [] if resource is None else [one.key for one in effects.open_of(tx, resource.uid)]
         if resource is None:
             self.watched.pop(claim.ref, None)
-            self._store.write(partial(queue.settle, claim=claim))
+            yield partial(queue.settle, claim=claim)
             return "gone"
         about["generation"] = resource.generation
         decision = paused or self._turns.paced(claim.ref, self._decide(claim, resource, unsettled, about))
-        self._store.write(partial(commit_and_part, claim=claim, resource=resource, decision=decision))
+        yield partial(commit_and_part, claim=claim, resource=resource, decision=decision)
         if decision.requeue_after is None:
             return "settled"
         about["requeue_after"] = decision.requeue_after
@@ -256,24 +230,6 @@ class DefinitionPasses:
         if self._stopping:
             return Stopped()
         return Foreseen(f"the runner was ended: it said {broken}" if isinstance(broken, Garbled) else runner.ended())
-
-    def _rerun(self, tx: Tx, claim: Claim, conflict: Conflict) -> None:
-        queue.rerun(tx, claim, self._backoff(claim.errors + 1))
-        if claim.conflicts >= queue.RERUNS:
-            failing.note(tx, claim, Event("ReconcileConflict", str(conflict), "Warning"))
-
-    def _fail(self, tx: Tx, claim: Claim, error: Exception) -> None:
-        queue.fail(tx, claim, self._backoff(claim.errors + 1))
-        failing.tell(tx, claim, error)
-
-    def _told(self, write: Callable[[Tx], None], outcome: str) -> str:
-        try:
-            self._crew.patience.write(write)
-        except ClaimLost:
-            return "claim lost"
-        except Failed:
-            return "untold"
-        return outcome
 
 
 def _soonest(notes: Sequence[object]) -> float | None:

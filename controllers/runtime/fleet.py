@@ -22,6 +22,8 @@ from store.notes import BlocksChanged, DevicesSet, Gone, NodeReported, Released,
 from store.store import Store
 from store.tx import Tx
 
+FOLLOWED = frozenset({Written, Gone, Reserved, Released, RoomSet, DevicesSet, BlocksChanged, NodeReported})
+"""Notes of what the view shows; most notes are of something else."""
 Waiting = Job | Reservation
 """What looks for a place."""
 
@@ -136,7 +138,7 @@ class Fleet:
             self._job(job)
 
     def _follow(self, notes: Sequence[object]) -> None:
-        for note in notes:
+        for note in (note for note in notes if type(note) in FOLLOWED):
             match note:
                 case Written(resource=resource):
                     self._revision = max(self._revision, resource.resource_version)

@@ -16,7 +16,7 @@ from sqlalchemy import insert
 
 from controllers.runtime.environment import Threads
 from resources.reference import Ref
-from store import paging, resources
+from store import paging, resources, shown
 from store.rows import AnyResource, checksum, row_of, with_texts
 from store.statements import prepared
 from store.store import Store
@@ -33,6 +33,7 @@ UPDATES = 400
 ROUNDS = 7
 DOCUMENT = {"images": [f"registry.example/team/image-{number:03}:NUMBER" for number in range(45)]}
 """Some 2 KB as JSON; no two are alike."""
+TEMPLATES = ("template", "default")
 INSERT = prepared(insert(table))
 BY_NAME = "SELECT * FROM resources WHERE kind = 'template' AND project = 'default' AND name = ?"
 SOME = "SELECT * FROM resources WHERE kind = 'template' AND project = 'default' AND name > ? ORDER BY name LIMIT ?"
@@ -108,7 +109,7 @@ def _pages(label: str, filled: Filled) -> Figure:
     with filled.store.read() as tx:
         after = filled.names(READS // 50)
         theirs, ours = _by_turns(
-            after, raw, lambda name: paging.page(tx, "template", "default", ("default", name), PAGE)
+            after, raw, lambda name: list(map(shown.text_of, paging.page(tx, *TEMPLATES, ("default", name), PAGE)))
         )
     figure = f"{ours / theirs:.1f} × raw SQL ({ours * 1e3:.1f} of {theirs * 1e3:.1f} ms)"
     return Figure(label, figure, "p50 ≤ 2 ×", ours <= 2 * theirs)

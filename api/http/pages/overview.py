@@ -18,6 +18,7 @@ from resources.names import shown
 from resources.reference import Ref
 from resources.registry import every
 from store import changes, events, keys, ledger, resources
+from store import shown as rows
 from store.tx import Tx
 
 MOST_LINES = 1000
@@ -95,7 +96,7 @@ def overview(tx: Tx, project: str, *, problems: bool, everything: bool) -> Overv
     found: dict[str, list[Document]] = {}
     tx.spoilt = {}
     for kind in sorted(every(), key=lambda one: (BEFORE_BUNDLES if one.name in SAGAS else one.order, one.name)):
-        stored = resources.list_all(tx, kind.name, project if kind.namespaced else None)
+        stored = rows.every(tx, kind.name, project if kind.namespaced else None)
         listed = documents(tx, kind, sorted(stored, key=lambda one: one.name))
         found[kind.name] = [one for one in listed if everything or not _finished(one)]
     tiers = fixed_tiers(found.get("pool", ()))
