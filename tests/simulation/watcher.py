@@ -163,7 +163,9 @@ class Watcher:
             self._world.fail(f"{command.instance} lives on {node.name} and starts on {agent.name}")
         rule = command.spec.on_disconnect
         where = f"{other.facts.id} lives on {node.name}, and {command.instance} starts on {agent.name}"
-        if node.name not in self._said.get(command.instance, ()) and (rule != "replace" or other.fenced):
+        if node.name in self._said.get(command.instance, ()):
+            return
+        if rule != "replace" or other.fenced:
             self._world.fail(f"a job that is to {'stop' if rule == 'replace' else rule} runs twice: {where}")
         decided = self._reserved_at.get(command.instance, 0.0)
         if node.connected_at is not None and node.connected_at < decided - 1 and self._world.calm() > BACK_SECONDS:
