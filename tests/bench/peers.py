@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from controllers.runtime.processor import SERVER
+
 SIDES = Path(__file__).with_name("peer_sides.py")
 
 
@@ -40,6 +42,7 @@ def peer(name: str, folder: Path) -> Iterator[Peer | str]:
     process = subprocess.Popen(
         line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
+    SERVER.let_go(process.pid)
     assert process.stdin is not None
     assert process.stdout is not None
     try:
