@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from asyncio import CancelledError, current_task
-from collections.abc import AsyncIterator, Callable
+from asyncio import CancelledError, InvalidStateError, current_task
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,11 @@ from agent.tails import Tails
 from api.proto import agent_pb2 as wire
 
 if TYPE_CHECKING:  # there is no such class while it runs
+    from grpc.aio import StreamStreamCall
+
     from api.proto.agent_pb2_grpc import AgentsAsyncStub
+
+    Call = StreamStreamCall[wire.Up, wire.Down]
 
 WELCOME_SECONDS = 10.0
 MISSED_HEARTBEATS = 3
@@ -60,10 +64,15 @@ class Session:
         self._over = False
 
     async def run(self, stub: AgentsAsyncStub) -> None:
-        """Ends by raising: StreamLost, or what the call raised."""
-        call = stub.Session(self._up())
+        """Ends by raising: StreamLost, or what the call raised.
+
+        What goes up is taken from the outbox by a task of this session. gRPC would not end one of its own when the
+        server ends the call, and that would take, and lose, what is meant for the next session.
+        """
+        call: Call = stub.Session()  # type: ignore[call-arg]  # the stubs know only calls with an iterator
         try:
             async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._speak, call)
                 tasks.start_soon(self._listen_for_silence)
                 try:
                     async for down in call:
@@ -76,19 +85,29 @@ class Session:
             self._over = True
             call.cancel()
 
-    async def _up(self) -> AsyncIterator[wire.Up]:
+    async def _speak(self, call: Call) -> None:
+        """What reads from the call says why it is over; nothing is to be said about it here."""
+        try:
+            await self._send(call.write)
+        except InvalidStateError:
+            return
+        except CancelledError:
+            if _cancelled():
+                raise
+
+    async def _send(self, write: Callable[[wire.Up], Awaitable[None]]) -> None:
         """Hello, then heartbeats in time and between them whatever there is."""
         self._heartbeats.send(0, boottime())
-        yield wire.Up(hello=self._hello)
+        await write(wire.Up(hello=self._hello))
         await self._welcomed.wait()
         seq, due = 0, boottime()
         while True:
             if boottime() >= due:
                 seq, due = seq + 1, boottime() + self._welcome.heartbeat_seconds
                 self._heartbeats.send(seq, boottime())
-                yield wire.Up(heartbeat=wire.Heartbeat(seq=seq))
+                await write(wire.Up(heartbeat=wire.Heartbeat(seq=seq)))
             for message in self._parts.outbox.take():
-                yield message
+                await write(message)
             with anyio.move_on_after(due - boottime()):
                 await self._parts.outbox.more()
 

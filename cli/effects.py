@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from cli import paths
-from cli.errors import UsageProblem
+from cli.errors import ServerRefused, UsageProblem
 from cli.output import emit_json
 from cli.records import show_records
 from cli.running import SETTINGS
@@ -65,5 +65,6 @@ def _identity(session: Session, text: str) -> str:
     if not found and ":" in text:
         return text
     if not found:
-        raise UsageProblem(f'no open effect has the key "{safe(text)}"', hint="rmctl get effects -o json")
+        message = f'no open effect has the key "{safe(text)}"'
+        raise ServerRefused(404, "NotFound", message, hint="rmctl get effects -o json")
     raise UsageProblem(f'{len(found)} open effects have the key "{safe(text)}"; which: {", ".join(found)}')

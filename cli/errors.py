@@ -138,7 +138,7 @@ class Cause(NamedTuple):
 class ServerRefused(CliError):
     """The server said no. 400 and 422 are the caller's text (2), 404 and the rest of 4xx a refusal (3).
 
-    507 is its disk (5).
+    504 is an answer that did not come in time (7), 507 its disk (5), and a row that rotted is its store (5).
     """
 
     def __init__(self, code: int, reason: str, message: str, causes: Sequence[Cause] = (), *, hint: str = "") -> None:
@@ -146,7 +146,7 @@ class ServerRefused(CliError):
         self.code = code
         self.reason = reason
         self.causes = tuple(causes)
-        self.exit_code = EXITS.get(code, FAILED)
+        self.exit_code = ENVIRONMENT if reason == CORRUPT else EXITS.get(code, FAILED)
 
     def lines(self) -> Sequence[str]:
         if self.causes and self.exit_code == USAGE:
@@ -161,8 +161,10 @@ class ServerRefused(CliError):
         return found
 
 
+CORRUPT = "CorruptRow"
 EXITS = {
     **dict.fromkeys((400, 413, 422), USAGE),
     **dict.fromkeys((401, 403, 404, 409, 410), REFUSED),
+    504: TIMED_OUT,
     507: ENVIRONMENT,
 }

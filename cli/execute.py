@@ -21,6 +21,8 @@ from resources.exits import signal_name
 DEFAULT_TIMEOUT = "60s"
 LONGEST_SECONDS = 600.0
 MAX_INPUT = 1024 * 1024
+MORE_SECONDS = 45.0
+"""How much longer than the command its answer may take: the node may have to connect again first."""
 
 
 def execute(
@@ -38,7 +40,7 @@ def execute(
     target, command = _parted(words)
     body = {"command": command, "timeoutSeconds": limit, "input": _given() if stdin else ""}
     path = f"{paths.item(target, session.project)}/exec"
-    answer = session.client.send("POST", path, body, patience=limit + 15)
+    answer = session.client.send("POST", path, body, patience=limit + MORE_SECONDS)
     if form:
         emit_json(answer)
     else:

@@ -42,6 +42,9 @@ def split(words: Sequence[str]) -> tuple[Flags, str | None, list[str]]:
                 if not queue:
                     raise UsageProblem(f"{word} needs a value")
                 value = queue.pop(0)
+            if verb == "patch" and word.startswith("-p") and value[:1] in ("{", "["):
+                rest += ["--patch", value]  # as kubectl has it: no project is called so
+                continue
             flags = flags._replace(**{field: value})
     return flags, verb, rest
 

@@ -17,6 +17,8 @@ from cli.terminal import on_terminal, out_lines, say
 from cli.views.wire import Document, ready
 
 EVENTS = ("events", "event", "ev")
+MISSING = (2, 0.0, "")
+"""Where what has not what it is sorted by comes: last."""
 RECORDS = ("effects", "effect", "queue", "runs", "run")
 
 
@@ -93,8 +95,10 @@ def _sorted(found: list[Document], path: str) -> list[Document]:
         at = next(iter(values(path.strip("{}"), item)), None)
         if isinstance(at, int | float):
             return (0, float(at), "")
-        return (1, 0.0, str(at)) if at is not None else (2, 0.0, "")
+        return (1, 0.0, str(at)) if at is not None else MISSING
 
+    if found and all(key(item) == MISSING for item in found):
+        raise UsageProblem(f'--sort-by "{path}": none of these has it', hint="such as .metadata.creationTimestamp")
     return sorted(found, key=key)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -10,12 +11,16 @@ from types import TracebackType
 
 CLOSED_PIPE = 0
 INTERRUPTED = 130
+SELDOM = 50_000
+"""Objects between two looks for garbage: nearly all that a short call makes is there until its end."""
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """The exit code. What nobody foresaw ends the process with one line on stderr and 1."""
     sys.excepthook = _unforeseen
     given = list(sys.argv[1:] if words is None else words)
+    ordinary = gc.get_threshold()
+    gc.set_threshold(SELDOM, *ordinary[1:])
     try:
         code = _guarded(given)
         sys.stdout.flush()
@@ -25,6 +30,8 @@ def main(words: Sequence[str] | None = None) -> int:
         return _interrupted()
     except OSError as error:
         return _not_written(error)
+    finally:
+        gc.set_threshold(*ordinary)
     return code
 
 

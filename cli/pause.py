@@ -8,6 +8,7 @@ import typer
 
 from cli import paths
 from cli.audit import finding_cells
+from cli.errors import UsageProblem
 from cli.output import emit
 from cli.patching import change, told
 from cli.session import Session
@@ -33,6 +34,8 @@ def pause(
     """
     session: Session = context.obj
     if what == [SERVER]:
+        if not reason:
+            raise UsageProblem("pause server needs --reason: it is kept in the audit")
         return _server(session, paths.HOLD, {"reason": reason}, "holds all effects", "rmctl resume server")
     return _annotated(session, what, reason, "paused", "rmctl resume {target}")
 

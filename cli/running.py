@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from importlib import import_module
 
@@ -38,11 +39,18 @@ def _usage(error: typer.TyperException, name: str) -> UsageProblem:
     return UsageProblem(message[:1].lower() + message[1:], hint=f"{path} --help")
 
 
+STAYING = ("server", "agent", "demo")
+"""Verbs that run for long, and make garbage as any program does."""
+ORDINARY = 700
+
+
 def call(name: str, words: list[str], session: Session) -> int:
     """Runs a verb. The exit code is what its function returns, 0 for None. Raises CliError."""
     built = get_command(command(name))
     if not words and built.no_args_is_help:
         raise UsageProblem(f"{name}: one of {', '.join(getattr(built, 'commands', ()))}", hint=f"rmctl {name} --help")
+    if name in STAYING:
+        gc.set_threshold(ORDINARY)
     try:
         with built.make_context(f"rmctl {name}", words, obj=session) as context:
             code = built.invoke(context)

@@ -22,7 +22,6 @@ def run(
     """The exit code: 0 after a clean stop, 2 for settings, 5 for what the machine refuses."""
     from api.listening import AddressRefused
     from cli import compose, placement_plugins, server_log, settings
-    from controllers.runtime.processor import SERVER
     from resources.validation import Invalid
     from store.errors import Corrupt, Failed, StoreError
 
@@ -41,7 +40,6 @@ def run(
     except Invalid as invalid:
         return _refuse("; ".join(map(str, invalid.errors)), 2)
     compose.warn_of_library()
-    SERVER.stay()
 
     async def serve() -> None:
         asyncio.get_running_loop().set_exception_handler(server_log.Faults())

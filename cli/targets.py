@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cli import messages
 from cli.errors import UnknownKind, UsageProblem
-from cli.kinds import JOB, KINDS, NODE, KindName, known
+from cli.kinds import BUNDLE, JOB, KINDS, NODE, KindName, known
 from resources.names import ROLES, JobKey, job_key, key_problem, label_problem, shown, wire_of
 
 SUBDOMAIN = r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?"
@@ -54,7 +54,12 @@ def targets(words: Sequence[str], find: Finder) -> list[Target]:
 
 def named(words: Sequence[str], find: Finder) -> list[Target]:
     """As `targets`, and every one has a name."""
-    found = targets(words, find)
+    try:
+        found = targets(words, find)
+    except UnknownKind as unknown:
+        if len(words) == 1 and not unknown.near and not label_problem(words[0]):
+            unknown.hint = f"a name goes behind its kind, such as bundle/{words[0]}"
+        raise
     for asked in found:
         if not asked.name:
             raise UsageProblem(messages.NAME_NEEDED.format(kind=asked.kind.name))
@@ -116,6 +121,9 @@ def job_words(word: str, role: str | None) -> tuple[str, str, str]:
     parts = word.split("/") if "/" in word else word.split(".")
     if len(parts) in (2, 4) and parts[0] in (JOB.name, JOB.plural, *JOB.short) and len(parts) == 4:
         parts = parts[1:]
+    if len(parts) == 2 and parts[0] in (BUNDLE.name, BUNDLE.plural, *BUNDLE.short):
+        parts = parts[1:]
+    _refuse_other_kinds(word)
     match parts:
         case [bundle, found, job] if found in ROLES and role in (None, found):
             key = JobKey(bundle, found, job)
@@ -135,7 +143,18 @@ def jobs(words: Sequence[str]) -> list[Target]:
     rest = words[1:] if words and words[0] in (JOB.name, JOB.plural, *JOB.short) else words
     if not rest:
         raise UsageProblem(messages.NAME_NEEDED.format(kind=JOB.name))
+    for word in rest:
+        _refuse_other_kinds(word, bundles=True)
     return [Target(JOB, wire_name(JOB, _bare(JOB, word))) for word in rest]
+
+
+def _refuse_other_kinds(word: str, *, bundles: bool = False) -> None:
+    """`node/x` where a job is meant is no job `x` of a bundle `node`: that one is `node/primary/x`."""
+    head, slash, tail = word.partition("/")
+    kind = known(head)
+    if kind in (None, JOB) or not slash or "/" in tail or (kind == BUNDLE and not bundles):
+        return
+    raise UsageProblem(f"{word}: a job is needed, as BUNDLE/ROLE/JOB or BUNDLE/JOB")
 
 
 def nodes(words: Sequence[str]) -> list[Target]:

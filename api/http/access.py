@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -26,8 +27,14 @@ METHODS = {
     "delete": "DELETE",
 }
 ON_COLLECTIONS = ("list", "watch", "create")
-NODES = ("get", "list", "watch", "patch")
-"""What core nodes take."""
+CORE = {
+    "nodes": (("get", "list", "watch", "patch"), "core nodes are read, cordoned and labelled"),
+    "events": (("list", "watch"), "events are read"),
+    "services": (("list",), "there are no services here"),
+}
+"""What core kinds take, and why no more."""
+BELOW = ("log", "exec", "why", "reconcile", "removal")
+"""What is asked of a job beside the job itself."""
 EVERYTHING = "*"
 
 
@@ -38,6 +45,8 @@ def routes() -> list[Route]:
     scales = [path for path in roles.NEEDS if path.endswith("/scale")]
     return [
         Route(roles.REVIEWS, _review, methods=["POST"]),
+        Route(roles.RULES, _rules, methods=["POST"]),
+        Route(roles.WHO, _who, methods=["POST"]),
         *(Route(path, _unscaled, methods=list(SCALED)) for path in scales),
     ]
 
@@ -65,6 +74,50 @@ async def _review(request: Request) -> Response:
     return exchange.answer({**told, "spec": spec, "status": status}, 201)
 
 
+async def _rules(request: Request) -> Response:
+    """Everything that the caller may do; what is asked about is a namespace, and a role holds in all of them."""
+    await exchange.body(request)
+    caller = exchange.caller(request)
+    status = {"resourceRules": _of_kinds(caller), "nonResourceRules": _of_paths(caller), "incomplete": False}
+    told = {"kind": "SelfSubjectRulesReview", "apiVersion": "authorization.k8s.io/v1", "metadata": {}}
+    return exchange.answer({**told, "spec": {}, "status": status}, 201)
+
+
+async def _who(request: Request) -> Response:
+    await exchange.body(request)
+    caller = exchange.caller(request)
+    told = {"kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1", "metadata": {}}
+    return exchange.answer({**told, "status": {"userInfo": {"username": caller.name, "groups": [caller.role]}}}, 201)
+
+
+def _of_kinds(caller: Caller) -> list[Document]:
+    """Kinds of the same verbs together."""
+    asked = [("rmctl", kind.plural, "") for kind in every()] + [("rmctl", "secrets", "")]
+    asked += [("rmctl", "jobs", below) for below in BELOW] + [("", plural, "") for plural in CORE]
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for group, plural, below in asked:
+        words = {"group": group, "resource": plural, "subresource": below}
+        verbs = tuple(verb for verb in METHODS if _resource(caller, {**words, "verb": verb})[0])
+        if verbs:
+            found.setdefault((group, verbs), []).append(f"{plural}/{below}" if below else plural)
+    return [{"verbs": list(verbs), "apiGroups": [group], "resources": names} for (group, verbs), names in found.items()]
+
+
+def _of_paths(caller: Caller) -> list[Document]:
+    """Paths that are about no one kind; what stands in braces is a star."""
+    found: dict[tuple[str, ...], list[str]] = {("get",): list(roles.OPEN)}
+    for path, needs in roles.NEEDS.items():
+        if any(part in path for part in ("{plural}", "/jobs/", "/secrets", "/api/v1/", "/scale")):
+            continue
+        verbs = tuple(method.lower() for method in needs if roles.allows(caller, roles.need(path, method)))
+        if verbs:
+            found.setdefault(verbs, []).append(path)
+    return [
+        {"verbs": list(verbs), "nonResourceURLs": [re.sub(r"\{\w+\}", "*", path) for path in paths]}
+        for verbs, paths in found.items()
+    ]
+
+
 async def _unscaled(request: Request) -> Response:
     plural = request.path_params["plural"]
     if not _served(plural):
@@ -85,10 +138,11 @@ def _resource(caller: Caller, asked: Mapping[str, str]) -> tuple[bool, str]:
     path = f"{roles.ROOT}/{{plural}}" + ("" if verb in ON_COLLECTIONS and not below else "/{name}")
     if plural == "secrets" and not below:
         return _secrets(caller, verb)
-    if group == "" and plural == "nodes" and not below:
-        if verb not in NODES:
-            return False, "core nodes are read and cordoned; nodes.rmctl takes the rest"
-        path = "/api/v1/nodes" + ("" if verb in ON_COLLECTIONS else "/{name}")
+    if group == "" and plural in CORE and not below:
+        verbs, otherwise = CORE[plural]
+        if verb not in verbs:
+            return False, f"{otherwise}; {plural}.rmctl takes the rest" if _served(plural) else otherwise
+        path = f"/api/v1/{plural}" + ("" if verb in ON_COLLECTIONS else "/{name}")
     elif group != "rmctl" or not _served(plural):
         return False, f"there are no {plural}{f'.{group}' if group else ''} here"
     elif below:

@@ -14,6 +14,7 @@ from starlette.routing import Route
 from api.http import access, exchange, operations
 from api.http.audit import Refusals
 from api.http.batch import Batch
+from api.http.core_events import CoreEvents
 from api.http.core_nodes import CoreNodes
 from api.http.door import Door, guarded
 from api.http.endpoints import ROOT, Endpoints
@@ -45,6 +46,7 @@ def build(services: Services) -> Starlette:
     hub = Hub(services.store)
     metrics = Metrics(services, threads, hub)
     refusals = Refusals(threads)
+    records = Records(threads, hub)
 
     @asynccontextmanager
     async def life(_app: Starlette) -> AsyncIterator[None]:
@@ -58,7 +60,7 @@ def build(services: Services) -> Starlette:
         *access.routes(),
         *Pages(services, threads).routes(),
         *metrics.routes(),
-        *Records(threads, hub).routes(),
+        *records.routes(),
         Route(f"{ROOT}/batch", Batch(threads).post, methods=["POST"]),
         *Planning(services, threads).routes(),
         *Why(services, threads).routes(),
@@ -68,6 +70,7 @@ def build(services: Services) -> Starlette:
         *Lending(services, threads).routes(),
         *operations.routes(services, threads),
         *CoreNodes(services, threads).routes(),
+        *CoreEvents(services, threads, records).routes(),
         *Endpoints(services, threads, hub).routes(),
     ]
     app = Starlette(

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from api.http import envelope
 from api.http.durations import short
 from api.http.envelope import Submission
 from api.http.problems import Problem
 from api.http.summary import condition
-from api.http.tables import Include
+from api.http.tables import Include, object_of, of_rows
 from api.http.writes import Patch, Stored
 from resources import merge
 from resources.canonical import Document
 from resources.instants import instant
-from resources.reference import Ref
 from resources.registry import BY_NAME
 from resources.validation import FieldError, Invalid
+from resources.wire import API_VERSION
 from store.tx import Tx
 
 
@@ -61,54 +61,52 @@ def pods_refused() -> Problem:
     return Problem(405, "MethodNotAllowed", message)
 
 
-def cordon(change: Callable[[Document], Document]) -> Patch:
-    """A patch of a core node, of which only `spec.unschedulable` can be written."""
+OPEN = ("labels", "annotations", "uid", "resourceVersion")
+"""Of the metadata of a core node: what can be written, and on what condition."""
+WRITTEN = "of a core node unschedulable, labels and annotations can be written; the rest is in nodes.rmctl"
+
+
+def changed(change: Callable[[Document], Document]) -> Patch:
+    """A patch of a core node, of which only a few things can be written."""
 
     def patch(_tx: Tx, live: Stored) -> tuple[Submission, Document]:
-        before: Document = {
-            "kind": "Node",
-            "apiVersion": "v1",
-            "metadata": {"name": live.name},
-            "spec": {"unschedulable": True} if live.spec.cordoned else {},
-        }
+        before = _face(live, {"unschedulable": True} if live.spec.cordoned else {})
         after = change(before)
-        wanted = (after.get("spec") or {}).get("unschedulable")
-        if wanted not in (True, False, None):
+        told = after.get("spec") or {}
+        metadata = after.get("metadata")
+        if not isinstance(told, dict) or not isinstance(metadata, dict):
+            raise Invalid([FieldError("metadata" if isinstance(told, dict) else "spec", "expected an object")])
+        if told.get("unschedulable") not in (True, False, None):
             raise Invalid([FieldError("spec.unschedulable", "expected true or false")])
-        if _less_unschedulable(after) != _less_unschedulable(before):
-            raise Invalid(
-                [FieldError("spec", "of a core node only unschedulable can be written; the rest is in nodes.rmctl")]
-            )
-        spec = {key: value for key, value in live.document.items() if key not in ("cordoned", "cordonReason")}
-        if wanted:
-            spec = {**live.document, "cordoned": True}
-        desired = merge.without_nulls(
-            {"spec": spec, "labels": dict(live.labels), "annotations": dict(live.annotations)}
+        if _fixed(after) != _fixed(before):
+            raise Invalid([FieldError("spec", WRITTEN)])
+        spec = dict(live.document)
+        if bool(told.get("unschedulable")) != live.spec.cordoned:
+            spec = {key: value for key, value in spec.items() if key not in ("cordoned", "cordonReason")}
+            spec |= {"cordoned": True} if told.get("unschedulable") else {}
+        document = {**metadata, "name": live.name}
+        submission = envelope.read(
+            {"apiVersion": API_VERSION, "kind": "node", "metadata": document, "spec": spec},
+            kind=BY_NAME["node"],
+            name=live.name,
         )
-        return Submission(BY_NAME["node"], Ref("node", live.name), spec), desired
+        desired = merge.without_nulls(
+            {"spec": spec, "labels": submission.labels, "annotations": submission.annotations}
+        )
+        return submission, desired
 
     return patch
 
 
+def _face(live: Stored, spec: Document) -> Document:
+    metadata = {"name": live.name, "labels": dict(live.labels), "annotations": dict(live.annotations)}
+    return {"kind": "Node", "apiVersion": "v1", "metadata": metadata, "spec": spec}
+
+
 def table(documents: list[Document], *, now: float, include: Include, metadata: Document) -> Document:
     """Core nodes as kubectl prints them; `documents` in our own wire form."""
-    names = ("Name", "Status", "Roles", "Age", "Version")
-    return {
-        "kind": "Table",
-        "apiVersion": "meta.k8s.io/v1",
-        "metadata": metadata,
-        "columnDefinitions": [
-            {
-                "name": name,
-                "type": "string",
-                "format": "name" if name == "Name" else "",
-                "description": "",
-                "priority": 0,
-            }
-            for name in names
-        ],
-        "rows": [_row(core_node(document), now, include) for document in documents],
-    }
+    rows = [_row(core_node(document), now, include) for document in documents]
+    return of_rows(("Name", "Status", "Roles", "Age", "Version"), rows, metadata)
 
 
 def _row(node: Document, now: float, include: Include) -> Document:
@@ -117,10 +115,7 @@ def _row(node: Document, now: float, include: Include) -> Document:
     status = f"{ready},SchedulingDisabled" if node["spec"].get("unschedulable") else ready
     version = node["status"]["nodeInfo"]["kubeletVersion"] or "-"
     cells = [metadata["name"], status, "<none>", short(now - instant(metadata["creationTimestamp"])), version]
-    shown: Any = node if include == "Object" else None
-    if include == "Metadata":
-        shown = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata}
-    return {"cells": cells, "object": shown}
+    return {"cells": cells, "object": object_of(node, include)}
 
 
 def _amounts(capacity: Document, which: str) -> Document:
@@ -132,6 +127,11 @@ def _amounts(capacity: Document, which: str) -> Document:
     return amounts
 
 
-def _less_unschedulable(document: Document) -> Document:
-    spec = {key: value for key, value in (document.get("spec") or {}).items() if key != "unschedulable"}
-    return {**document, "spec": spec}
+def _fixed(document: Document) -> Document:
+    """What is left of a core node without what can be written."""
+    spec, metadata = document.get("spec") or {}, document["metadata"]
+    return {
+        **document,
+        "spec": {key: value for key, value in spec.items() if key != "unschedulable"},
+        "metadata": {key: value for key, value in metadata.items() if key not in OPEN},
+    }

@@ -9,6 +9,14 @@ VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
 OF_A_JOB = ["get", "list", "patch", "update", "watch"]
 
 
+def paths() -> Document:
+    """`/`: where to begin."""
+    roots = ["/api", "/api/v1", "/apis", "/apis/rmctl", "/apis/rmctl/v1"]
+    return {
+        "paths": [*roots, "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/ui", "/version"]
+    }
+
+
 def core_versions() -> Document:
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
 
@@ -45,20 +53,28 @@ def kinds() -> Document:
 
 
 def core_kinds() -> Document:
-    """Core nodes, so that `kubectl cordon` finds them; projects as namespaces are not objects here."""
+    """Core kinds that kubectl looks for by itself: nodes to cordon, events to tell, services of which none are.
+
+    Projects as namespaces are no objects here.
+    """
     return {
         "kind": "APIResourceList",
         "apiVersion": "v1",
         "groupVersion": "v1",
         "resources": [
             {
-                "name": "nodes",
-                "singularName": "node",
-                "namespaced": False,
-                "kind": "Node",
-                "verbs": ["get", "list", "patch"],
-                "shortNames": [],
+                "name": plural,
+                "singularName": kind.lower(),
+                "namespaced": namespaced,
+                "kind": kind,
+                "verbs": verbs,
+                "shortNames": short,
             }
+            for plural, kind, namespaced, verbs, short in (
+                ("events", "Event", True, ["list", "watch"], ["ev"]),
+                ("nodes", "Node", False, ["get", "list", "patch"], []),
+                ("services", "Service", True, ["list"], ["svc"]),
+            )
         ],
     }
 

@@ -70,6 +70,9 @@ class Door:
 
     async def _enter(self, scope: Scope) -> Response | None:
         """Names the caller; the answer to one that is not let in, or is sent elsewhere."""
+        elsewhere = gate.homeward(scope)
+        if elsewhere is not None:
+            return elsewhere
         page = gate.is_page(scope["path"])
         if page and not of_a_socket(scope):
             strange = gate.strange(scope, self._services.hosts)

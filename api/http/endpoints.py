@@ -69,7 +69,7 @@ class Endpoints:
 
         spoilt: dict[Ref, None] = {}
         page, tiers = await self._threads.read(read)
-        warnings = [f"{one} is left out: {showing.ROTTEN.format(one)}" for one in spoilt]
+        warnings = [f"{one} is left out: {showing.ROTTEN}; {showing.way_out(one)}" for one in spoilt]
         metadata: Document = {"resourceVersion": str(page.revision)}
         if page.token:
             metadata["continue"] = page.token
@@ -145,8 +145,11 @@ class Endpoints:
             raise bad_request(f"preconditions: {problems[0].message}")
 
         caller = exchange.caller(request)
+        orphan = options.get("propagationPolicy", request.query_params.get("propagationPolicy")) == "Orphan"
 
         def carried_out(tx: Tx) -> Document:
+            if orphan:
+                writes.keeps_nothing(tx, ref)
             was, now = writes.delete(tx, ref, uid=preconditions.get("uid"), resource_version=version)
             if not was.deleting:
                 audit.wrote(tx, caller, was, "deleted")

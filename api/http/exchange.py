@@ -12,9 +12,10 @@ from starlette.responses import Response
 
 from api.http import strict_json, yaml_text
 from api.http.envelope import printable
-from api.http.problems import Problem, translated
+from api.http.problems import Problem, called, translated
 from api.http.queries import unsupported_media
 from api.http.services import Caller
+from api.http.showing import ROTTEN, way_out
 from store.errors import Corrupt, Full, StoreError, TooLarge
 
 MAX_BODY_BYTES = 5 * 1024 * 1024
@@ -107,9 +108,8 @@ def problem_of(error: Exception) -> Problem:
             return Problem(
                 507, "InsufficientStorage", "disk full: nothing can be written until space is freed", retry_after=5
             )
-        case Corrupt():
-            hint = "rmctl restore brings a backup back, rmctl delete --force removes it"
-            return Problem(503, "ServiceUnavailable", str(error), retry_after=1, hint=hint)
+        case Corrupt(ref=ref):
+            return Problem(503, "CorruptRow", f"{called(ref)}: {ROTTEN}", ref=ref, hint=way_out(ref))
         case StoreError():
             return Problem(503, "ServiceUnavailable", str(error), retry_after=1)
         case _:

@@ -18,10 +18,10 @@ from api.http.services import Services
 from api.http.threads import Threads
 from api.http.waking import any_name, on_each
 from controllers.providers.agent_commands import ExecJob
-from controllers.providers.agents import Returning
 from resources.canonical import Document
-from resources.effect import Applied, Deferred, Rejected
+from resources.effect import Applied, Deferred, Rejected, Unknown
 from resources.facts import Instance
+from resources.node import Node
 from resources.reference import Ref
 from store import nodes, resources
 from store.tx import Tx
@@ -34,8 +34,9 @@ LONGEST_SECONDS = 600.0
 DEFAULT_SECONDS = 60.0
 MARGIN_SECONDS = 5.0
 """How much longer than the command the answer may take."""
-RETURN_SECONDS = 15.0
-"""How long a node may take to connect again after its stream was ended here."""
+RETURN_SECONDS = 30.0
+"""How long a node that does not count as silent may take to connect again."""
+EXPECTED = frozenset({"booting", "running", "stopping"})
 AGAIN_SECONDS = 0.2
 FIELDS = ("command", "timeoutSeconds", "input")
 
@@ -65,10 +66,11 @@ class Executing:
             raise Problem(503, "ServiceUnavailable", "this server reaches no nodes")
         loop = asyncio.get_running_loop()
         until = loop.time() + RETURN_SECONDS
-        answer = await loop.run_in_executor(self._waiting, run, instance.node, order, seconds + MARGIN_SECONDS)
-        while isinstance(answer, Returning) and loop.time() < until:
-            await asyncio.sleep(AGAIN_SECONDS)
+        while True:
             answer = await loop.run_in_executor(self._waiting, run, instance.node, order, seconds + MARGIN_SECONDS)
+            if not isinstance(answer, Deferred) or loop.time() > until or not await self._expected(instance.node):
+                break
+            await asyncio.sleep(AGAIN_SECONDS)
         match answer:
             case Applied(detail=detail) if "code" in detail:
                 return exchange.answer(_told(instance, detail))
@@ -76,8 +78,15 @@ class Executing:
                 raise conflict(ref, error)
             case Deferred(reason=reason):
                 raise Problem(503, "ServiceUnavailable", reason, retry_after=5)
+            case Unknown(reason=reason):
+                raise Problem(504, "Timeout", f"{reason}; whether {command[0]} ran is not known")
             case _:
-                raise Problem(504, "Timeout", f"{instance.node} has not answered within {seconds:g} s")
+                raise Problem(502, "BadGateway", f"{instance.node} answered, but not what became of {command[0]}")
+
+    async def _expected(self, node: str) -> bool:
+        """Whether a node that is not connected may be back soon: after a restart of the server it is not silent yet."""
+        found = await self._threads.read(lambda tx: resources.find(tx, Ref("node", node)))
+        return isinstance(found, Node) and found.status.phase in EXPECTED
 
 
 def _begun(tx: Tx, ref: Ref, command: tuple[str, ...], by: str) -> Instance:

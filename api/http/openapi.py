@@ -16,10 +16,16 @@ from resources.shape import Shape
 UNKNOWN = "Its fields are those of its file: rmctl explain {kind} -p PROJECT."
 
 
-def index(shapes: tuple[Shape, ...] = ()) -> Document:
+def index(core: Document, shapes: tuple[Shape, ...] = ()) -> Document:
     """`/openapi/v3`: where the documents are, each with the hash of its content."""
-    digest = hashlib.sha256(canonical(document(shapes)).encode()).hexdigest().upper()
-    return {"paths": {"apis/rmctl/v1": {"serverRelativeURL": f"/openapi/v3/apis/rmctl/v1?hash={digest}"}}}
+    found = {"api/v1": core, "apis/rmctl/v1": document(shapes)}
+    return {
+        "paths": {path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={_hash(one)}"} for path, one in found.items()}
+    }
+
+
+def _hash(content: Document) -> str:
+    return hashlib.sha256(canonical(content).encode()).hexdigest().upper()
 
 
 def document(shapes: tuple[Shape, ...] = ()) -> Document:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from starlette.requests import Request
@@ -31,7 +31,7 @@ MAX_EVENTS = 10_000
 
 
 @dataclass(frozen=True)
-class _Asked:
+class Asked:
     """Whose records: of one resource, of a project with all that is in none, or of everything."""
 
     ref: Ref | None = None
@@ -76,7 +76,7 @@ class Records:
         if queries.flag(query, "watch"):
             first, head = ([], after) if after else await self._threads.read(read)
             timeout = queries.number(query, "timeoutSeconds")
-            lines = self._follow(first[::-1], head, _Asked(ref, uid, project), float(timeout) if timeout else None)
+            lines = self.follow(first[::-1], head, Asked(ref, uid, project), float(timeout) if timeout else None)
             return StreamingResponse(lines, media_type="application/json;stream=watch")
         items, head = await self._threads.read(read)
         return exchange.answer(_list("EventList", items, head))
@@ -84,7 +84,7 @@ class Records:
     async def effects(self, request: Request) -> Response:
         """Newest first; of one resource by its uid oldest first."""
         uid = request.query_params.get("uid")
-        asked = _Asked(project=request.query_params.get("project") or None)
+        asked = Asked(project=request.query_params.get("project") or None)
 
         def read(tx: Tx) -> tuple[list[Document], int]:
             every = effects.of(tx, uid) if uid else effects.list_all(tx)
@@ -97,7 +97,7 @@ class Records:
 
     async def queue(self, request: Request) -> Response:
         """By due time."""
-        asked = _Asked(project=request.query_params.get("project") or None)
+        asked = Asked(project=request.query_params.get("project") or None)
 
         def read(tx: Tx) -> tuple[list[Document], int]:
             rows = {Ref(row.kind, row.name, row.project): row._mapping for row in queue.list_all(tx)}
@@ -110,9 +110,16 @@ class Records:
         items, head = await self._threads.read(read)
         return exchange.answer(_list("QueueList", items, head))
 
-    async def _follow(
-        self, first: list[Document], position: int, asked: _Asked, seconds: float | None
+    async def follow(
+        self,
+        first: list[Document],
+        position: int,
+        asked: Asked,
+        seconds: float | None,
+        *,
+        shape: Callable[[Document], Document | None] = lambda document: document,
     ) -> AsyncIterator[bytes]:
+        """Lines of `first`, then of what came after `position`. What `shape` makes None of is left out."""
         loop = asyncio.get_running_loop()
         ends = None if seconds is None else loop.time() + seconds
 
@@ -138,8 +145,10 @@ class Records:
                     told = {**change.document, "metadata": {"resourceVersion": str(change.revision)}}
                     about = _subject(change)
                     if asked.shows(about) and asked.uid in (None, change.uid):
-                        told = {"project": change.ref.project, **told}
-                        yield line(change.type, called(told, known.get(about)))
+                        told = {"project": change.ref.project, "uid": change.uid, **told}
+                        shaped = shape(called(told, known.get(about)))
+                        if shaped is not None:
+                            yield line(change.type, shaped)
                 if not found:
                     wait = POLL_SECONDS if ends is None else min(POLL_SECONDS, max(0.0, ends - loop.time()))
                     await changed_within(changed, wait)

@@ -11,6 +11,8 @@ from api.http.services import Caller
 ROOT = "/apis/rmctl/v1"
 SECRETS = f"{ROOT}/namespaces/{{project}}/secrets"
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+RULES = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews"
+WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 ROLES = ("viewer", "operator", "admin")
 """Each may all that the one before it may. The role of nodes, `agent`, is none of them: here it may nothing."""
 OPEN = ("/healthz", "/livez", "/readyz", "/ui/static/{name}", "/webhooks/{project}/{name}")
@@ -49,10 +51,12 @@ def on_each(verb: str, wanted: Need) -> dict[str, dict[str, Need]]:
 NEEDS: Mapping[str, Mapping[str, Need]] = {
     **dict.fromkeys(
         (
-            "/api", "/apis", "/apis/rmctl", ROOT, "/api/v1", "/openapi/v2", "/openapi/v3", "/openapi/v3/apis/rmctl/v1",
-            "/version", "/metrics",
+            "/", "/api", "/apis", "/apis/rmctl", ROOT, "/api/v1", "/openapi/v2", "/openapi/v3",
+            "/openapi/v3/api/v1", "/openapi/v3/apis/rmctl/v1", "/version", "/metrics",
             "/ui", "/ui/", "/ui/{kind}/{name}", f"{ROOT}/server", f"{ROOT}/server/authority",
-            f"{ROOT}/events", f"{ROOT}/effects", f"{ROOT}/queue", f"{ROOT}/runs", "/api/v1/nodes",
+            f"{ROOT}/definitions/{{kind}}/schema", f"{ROOT}/events", f"{ROOT}/effects", f"{ROOT}/queue", f"{ROOT}/runs",
+            "/api/v1/events", "/api/v1/namespaces/{project}/events",
+            "/api/v1/services", "/api/v1/namespaces/{project}/services",
             f"{ROOT}/{{plural}}/{{name}}/why", f"{ROOT}/namespaces/{{project}}/{{plural}}/{{name}}/why",
             f"{ROOT}/jobs/{{name}}/log", f"{ROOT}/namespaces/{{project}}/jobs/{{name}}/log",
         ),
@@ -65,9 +69,17 @@ NEEDS: Mapping[str, Mapping[str, Need]] = {
     f"{ROOT}/batch": {"POST": Need("operator", "apply")},
     f"{ROOT}/plan": {"POST": reading("plan")},
     f"{ROOT}/decisions/{{event}}": ONLY_GET,
-    "/api/v1/nodes/{name}": {"GET": LOOK, "PATCH": Need("operator", "cordon")},
+    "/api/v1/nodes": {"GET": LOOK, **dict.fromkeys(("POST", "PUT", "DELETE"), LOOK)},
+    "/api/v1/nodes/{name}": {
+        "GET": LOOK,
+        "PATCH": Need("operator", "cordon"),
+        **dict.fromkeys(("POST", "PUT", "DELETE"), LOOK),
+    },
     **dict.fromkeys(
-        ("/api/v1/pods", "/api/v1/namespaces/{project}/pods", "/api/v1/namespaces/{project}/pods/{name}"),
+        (
+            "/api/v1/pods", "/api/v1/namespaces/{project}/pods", "/api/v1/namespaces/{project}/pods/{name}",
+            "/api/v1/namespaces", "/api/v1/namespaces/{project}",
+        ),
         dict.fromkeys(("GET", "POST", "PUT", "PATCH", "DELETE"), LOOK),
     ),
     **on_each("reconcile", Need("operator", "reconcile")),
@@ -98,7 +110,7 @@ NEEDS: Mapping[str, Mapping[str, Need]] = {
         (f"{ROOT}/{{plural}}/{{name}}/scale", f"{ROOT}/namespaces/{{project}}/{{plural}}/{{name}}/scale"),
         dict.fromkeys(("GET", "PUT", "PATCH"), LOOK),
     ),
-    REVIEWS: {"POST": reading("ask what is allowed")},
+    **{path: {"POST": reading("ask what is allowed")} for path in (REVIEWS, RULES, WHO)},
     f"{ROOT}/tokens/pages": {"POST": Need("viewer", "open the page")},
 }  # fmt: skip
 UNLISTED = Need("admin", "use this")
@@ -117,5 +129,5 @@ def allows(caller: Caller, wanted: Need) -> bool:
 
 def refusal(caller: Caller, wanted: Need, what: str = "") -> Problem:
     """`what` is the kind in question, in the plural."""
-    verb = f"{wanted.verb} {what}" if what else wanted.verb
+    verb = f"{wanted.verb.removesuffix(' this')} {what}" if what else wanted.verb
     return Problem(403, "Forbidden", f'{caller.role} "{caller.name}" may not {verb}: that takes the role {wanted.role}')

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from api.http import audit, discovery, exchange, openapi, openapi_v2
+from api.http import audit, core_openapi, discovery, exchange, openapi, openapi_v2
 from api.http.endpoints import ROOT
 from api.http.envelope import SYSTEM, printable
 from api.http.hub import Hub
@@ -42,11 +42,13 @@ class ServerRoutes:
 
     def routes(self) -> list[Route]:
         fixed = {
+            "/": discovery.paths,
             "/api": discovery.core_versions,
             "/apis": discovery.groups,
             "/apis/rmctl": discovery.group,
             ROOT: discovery.kinds,
             "/api/v1": discovery.core_kinds,
+            "/openapi/v3/api/v1": core_openapi.document,
             "/version": lambda: discovery.version(self._services.server.version),
         }
         return [
@@ -152,7 +154,7 @@ class ServerRoutes:
 
 OPENAPI: dict[str, Callable[[tuple[Shape, ...]], Response]] = {
     "/openapi/v2": lambda shapes: Response(openapi_v2.document(shapes), media_type=openapi_v2.MEDIA),
-    "/openapi/v3": lambda shapes: exchange.answer(openapi.index(shapes)),
+    "/openapi/v3": lambda shapes: exchange.answer(openapi.index(core_openapi.document(), shapes)),
     "/openapi/v3/apis/rmctl/v1": lambda shapes: exchange.answer(openapi.document(shapes)),
 }
 

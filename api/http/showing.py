@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+from api.http.envelope import DEFAULT_PROJECT
 from resources.canonical import Document
 from resources.facts import NodeFacts
 from resources.instants import rfc3339
+from resources.reference import Ref
 from resources.resource import Resource
 from resources.wire import to_wire
 from store import nodes
 from store.tx import Tx
 
-ROTTEN = (
-    "its row is not as written; rmctl restore brings a backup back, rmctl delete --force --reason WHY {} removes it"
-)
-"""What to do about a row that does not match its checksum."""
+ROTTEN = "its row is not as written"
+"""It does not match its checksum."""
+
+
+def way_out(ref: Ref) -> str:
+    """What to do about a row that rotted."""
+    where = f" -p {ref.project}" if ref.project not in ("", DEFAULT_PROJECT) else ""
+    return f"rmctl restore brings a backup back, rmctl delete{where} {ref} --force --reason WHY removes it"
 
 
 def show(tx: Tx, resource: Resource[Any, Any]) -> Document:

@@ -66,11 +66,36 @@ def _row(document: Document, now: float, include: Include, tiers: Tiers) -> Docu
     created = metadata.get("creationTimestamp")
     age = short(now - instant(created)) if created else "<unknown>"
     name = people(metadata["name"]) if document["kind"] == "job" else metadata["name"]
-    cells: list[Any] = [name, glance.ready, glance.reason, age, glance.where, printable(glance.detail, MAX_CELL)]
-    return {"cells": cells, "object": _object(document, include)}
+    cells: list[Any] = [name, glance.ready, glance.reason, age, glance.where, cell(glance.detail)]
+    return {"cells": cells, "object": object_of(document, include)}
 
 
-def _object(document: Document, include: Include) -> Document | None:
+def of_rows(columns: Sequence[str], rows: Sequence[Document], metadata: Document) -> Document:
+    """A table of columns of text that need no explanation."""
+    return {
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": metadata,
+        "columnDefinitions": [
+            {
+                "name": name,
+                "type": "string",
+                "format": "name" if name == "Name" else "",
+                "description": "",
+                "priority": 0,
+            }
+            for name in columns
+        ],
+        "rows": list(rows),
+    }
+
+
+def cell(text: str) -> str:
+    return printable(text, MAX_CELL)
+
+
+def object_of(document: Document, include: Include) -> Document | None:
+    """What comes with a row: the whole object, its metadata, or nothing."""
     match include:
         case "None":
             return None

@@ -157,6 +157,15 @@ def delete(
     return live, resources.request_deletion(tx, live)
 
 
+def keeps_nothing(tx: Tx, ref: Ref) -> None:
+    """Raises a problem for what owns something: to delete it alone would leave what nobody looks after."""
+    live = resources.find(tx, ref)
+    owned = resources.owned(tx, live.uid) if live is not None else ()
+    if owned:
+        hint = "kubectl delete without --cascade=orphan"
+        raise conflict(ref, f"what it owns goes with it: {owned[0].ref} cannot be left behind", hint=hint)
+
+
 def _updated(tx: Tx, live: Stored, desired: Document, how: How, lookups: Everything, warnings: list[str]) -> Written:
     before = ownership.whole(live)
     manager = how.manager

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from importlib import import_module
 from typing import NamedTuple
 
-from cli.views import bundle, generic, job, node, pool
 from cli.views.wire import Document, Fact, Row, World, begun, deleting, ready, title, told
 
 
@@ -16,17 +17,18 @@ class View(NamedTuple):
     facts: Callable[[Document, World], list[Fact]]
 
 
-VIEWS = {
-    "pool": View(pool.row, pool.facts),
-    "node": View(node.row, node.facts),
-    "bundle": View(bundle.row, bundle.facts),
-    "job": View(job.row, job.facts),
-}
-OTHER = View(generic.row, generic.facts)
+OWN = ("pool", "node", "bundle", "job")
 
 
 def view(document: Document) -> View:
-    return VIEWS.get(str(document.get("kind")), OTHER)
+    return _view(str(document.get("kind")))
+
+
+@cache
+def _view(kind: str) -> View:
+    """A call pays for the views of the kinds that it shows."""
+    module = import_module(f"cli.views.{kind if kind in OWN else 'generic'}")
+    return View(module.row, module.facts)
 
 
 def line_one(document: Document, world: World) -> str:
@@ -34,5 +36,8 @@ def line_one(document: Document, world: World) -> str:
     going = deleting(document)
     if going:
         return f"{title(document)} {going}"
-    clause = job.sentence(document, world) if document.get("kind") == "job" else told(ready(document))
-    return begun(title(document), clause)
+    if document.get("kind") != "job":
+        return begun(title(document), told(ready(document)))
+    from cli.views.job import sentence
+
+    return begun(title(document), sentence(document, world))

@@ -19,7 +19,6 @@ import structlog
 
 import resources
 from controllers.definitions.channel import Broken, Channel, mask
-from controllers.runtime.processor import SERVER
 from resources.canonical import Document
 
 log = structlog.get_logger("rmctl.runner")
@@ -64,7 +63,6 @@ class Process:
                 env=_environment(os.environ, limits.pass_on),
                 start_new_session=True,
             )
-        SERVER.let_go(self.pid)
         secrets = [os.environ[name] for name in limits.pass_on if name in os.environ]
         self._mask = mask(secrets)
         self.channel = Channel(mine, secrets=secrets)

@@ -39,10 +39,6 @@ Secrets = Callable[[str, str, str], str | None]
 """(project, secret, key) to value."""
 
 
-class Returning(Deferred):
-    """To a node whose stream was ended here, and which has not connected again yet."""
-
-
 class Promise(Protocol):
     """An answer that is waited for. `result` raises TimeoutError after so many seconds without one."""
 
@@ -109,7 +105,7 @@ class Connections:
         with self._lock:
             stream = self._streams.get(node)
             if node in self._returning:
-                return Returning(f"{node} is connecting again", ABSENT_SECONDS)
+                return Deferred(f"{node} is connecting again", ABSENT_SECONDS)
             if stream is None:
                 return Deferred(f"{node} is not connected", ABSENT_SECONDS)
             if key in self._waiting:

@@ -10,7 +10,6 @@ import sys
 import structlog
 
 from controllers.runtime.environment import settle_in
-from controllers.runtime.processor import SERVER
 
 SUITES = ("store", "cycle", "queue", "size", "memory", "placement", "devices", "client", "start", "lost", "agents")
 INSIDE = frozenset({"store", "cycle", "queue", "size"})

@@ -35,8 +35,9 @@ SENTINEL = secrets.token_hex(20)
 class Vault:
     """A fleet whose one job knows the sentinel."""
 
-    def __init__(self, fleet: Fleet, agent: Process) -> None:
+    def __init__(self, fleet: Fleet, server: Process, agent: Process) -> None:
         self.fleet = fleet
+        self.server = server
         self.agent = agent
         self.rmctl = fleet.rmctl
 
@@ -44,7 +45,7 @@ class Vault:
 @pytest.fixture(scope="module")
 def vault() -> Iterator[Vault]:
     with a_fleet() as made:
-        made.server()
+        server = made.server()
         agent = made.agent("mybox", "--capacity", "4")
         assert made.rmctl("wait", "node/mybox").code == 0
         assert made.rmctl("secret", "set", "api", "token", stdin=f"{SENTINEL}\n").out == "secret/api token created\n"
@@ -52,7 +53,7 @@ def vault() -> Iterator[Vault]:
         assert "is not masked" in short.err
         ran = made.rmctl("apply", "-f", "-", "--wait", stdin=BUNDLE)
         assert ran.code == 0, ran.err
-        yield Vault(made, agent)
+        yield Vault(made, server, agent)
 
 
 def test_a_command_runs_beside_a_job_and_its_code_is_ours(vault: Vault) -> None:
@@ -72,6 +73,22 @@ def test_a_command_that_does_not_end_is_ended_with_all_that_it_started(vault: Va
     assert ran.err == "rmctl: error: sh has not ended after 500ms; it was killed\n"
     answer = json.loads(vault.rmctl("exec", JOB, "-o", "json", "--", "true").out)
     assert (answer["code"], answer["node"], answer["timedOut"]) == (0, "mybox", False)
+
+
+def test_a_node_that_is_connecting_again_is_waited_for(vault: Vault) -> None:
+    """As it does behind a pause of the server, and behind a new start of it."""
+    assert vault.rmctl("pause", "server", "--reason", "a look").code == 0
+    assert vault.rmctl("exec", JOB, "--", "echo", "paused") == (0, "paused\n", "")
+    assert vault.rmctl("resume", "server").code == 0
+    assert vault.rmctl("exec", JOB, "--", "echo", "resumed") == (0, "resumed\n", "")
+    vault.server.popen.kill()
+    vault.server.popen.wait()
+    vault.server = vault.fleet.server()
+    assert vault.rmctl("exec", JOB, "--", "echo", "started") == (0, "started\n", "")
+    vault.server.popen.terminate()
+    vault.server.popen.wait()
+    vault.server = vault.fleet.server()
+    assert vault.rmctl("exec", JOB, "--", "echo", "again") == (0, "again\n", "")
 
 
 def test_who_ran_what_is_kept_without_its_arguments(vault: Vault) -> None:

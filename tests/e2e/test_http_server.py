@@ -80,7 +80,7 @@ def test_clients_discover_the_kinds(served):
         ("bundles", "bundle", True),
         ("pools", "pool", False),
     }
-    assert [one["name"] for one in served.client.get("/api/v1").json()["resources"]] == ["nodes"]
+    assert [one["name"] for one in served.client.get("/api/v1").json()["resources"]] == ["events", "nodes", "services"]
 
 
 def test_openapi_has_what_kubectl_looks_for(served):

@@ -156,6 +156,104 @@ def test_can_i_is_answered_from_the_roles(kubectl):
     )
 
 
+def test_can_i_lists_what_a_role_may(kubectl):
+    def rows(*words: str) -> dict[str, str]:
+        lines = kubectl.ok("auth", "can-i", "--list", "--no-headers", *words).splitlines()
+        return {line.split()[0]: line.rpartition("[")[2].rstrip("]") for line in lines}
+
+    viewer = kubectl.folder / "lists"
+    viewer.write_text(kubectl.rmctl("config", "kubeconfig", "--name", "lists", "--role", "viewer").out)
+    all_of_it, looked = rows(), rows(f"--kubeconfig={viewer}")
+    assert (all_of_it["bundles.rmctl"], looked["bundles.rmctl"]) == (
+        "get list watch create update patch delete",
+        "get list watch",
+    )
+    assert (all_of_it["jobs.rmctl/exec"], "jobs.rmctl/exec" in looked) == ("create", False)
+    assert (all_of_it["nodes"], looked["nodes"], looked["events"]) == (
+        "get list watch patch",
+        "get list watch",
+        "list watch",
+    )
+    assert kubectl.ok("auth", "whoami", "-o", "jsonpath={.status.userInfo}", f"--kubeconfig={viewer}") == (
+        '{"groups":["viewer"],"username":"lists"}'
+    )
+
+
+def test_events_are_told_as_core_events(kubectl):
+    kubectl.apply(a_bundle("told"))
+    listed = kubectl.ok("get", "events", "--no-headers", "--field-selector", "involvedObject.name=told").splitlines()
+    assert ["Normal", "ResourceCreated", "bundle/told", "created"] in [line.split()[1:5] for line in listed]
+    of_it = kubectl.ok("events", "--for", "bundle/told", "--no-headers").splitlines()
+    assert {line.split()[3] for line in of_it} == {"bundle/told"}
+    assert "kubectl created generation 1" in kubectl.ok("describe", "bundle", "told").partition("Events:")[2]
+    assert "NodeStarted" in kubectl.ok("describe", "nodes.rmctl", "node-k").partition("Events:")[2]
+    refused = kubectl("get", "events", "--field-selector", "spec.x=y")
+    assert (refused.code, "cannot be selected by" in refused.err) == (1, True)
+
+
+def test_events_are_watched(kubectl):
+    line = ["kubectl", "get", "events", "-w", "--no-headers"]
+    with subprocess.Popen(line, env=kubectl.environment, stdout=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout is not None
+        assert watching.stdout.readline()
+        kubectl.apply(a_bundle("seen-later"))
+        while "bundle/seen-later" not in (text := watching.stdout.readline()):
+            assert text, "the watch ended"
+        watching.terminate()
+
+
+def test_what_a_cluster_has_and_this_has_not_is_told_in_a_line(kubectl):
+    assert "is running at" in kubectl.ok("cluster-info")
+    assert kubectl.ok("get", "services") == ""
+    assert "unschedulable" in kubectl.ok("explain", "node.spec")
+    for words, text in (
+        (("get", "pods"), "doesn't have a resource type"),
+        (("create", "namespace", "x"), "namespaces are the projects of resources"),
+        (("delete", "node", "node-k"), "kubectl delete nodes.rmctl NODE"),
+        (("taint", "node", "node-k", "a=b:NoSchedule"), "the rest is in nodes.rmctl"),
+    ):
+        refused = kubectl(*words)
+        assert (refused.code, text in refused.err, len(refused.err.splitlines())) == (1, True, 1), refused.err
+
+
+def test_labels_and_annotations_of_core_nodes_are_those_of_the_node(kubectl):
+    assert kubectl.ok("label", "node", "node-k", "rack=7") == "node/node-k labeled\n"
+    kubectl.ok("annotate", "node", "node-k", "note=hello")
+    shown = ("get", "nodes.rmctl", "node-k", "-o", "jsonpath={.metadata.labels.rack} {.metadata.annotations.note}")
+    assert kubectl.ok(*shown) == "7 hello"
+    assert kubectl.ok("get", "nodes", "-l", "rack=7", "-o", "name") == "node/node-k\n"
+    kubectl.ok("label", "node", "node-k", "rack-")
+    assert kubectl.ok(*shown) == " hello"
+    refused = kubectl("label", "node", "node-k", "rmctl/driver.process=9", "--overwrite")
+    assert (refused.code, "rmctl/" in refused.err) == (1, True)
+
+
+def test_what_a_bundle_owns_is_not_left_behind(kubectl):
+    kubectl.apply(a_bundle("owner"))
+    kubectl.ok("wait", "--for=create", "job/owner.primary.web", "--timeout=60s")
+    refused = kubectl("delete", "bundle", "owner", "--cascade=orphan")
+    assert (refused.code, "job/owner/primary/web cannot be left behind" in refused.err) == (1, True)
+    assert kubectl.ok("delete", "bundle", "owner", "--cascade=foreground") == 'bundle.rmctl "owner" deleted\n'
+
+
+def test_prune_and_replace_by_force(kubectl):
+    names = ("kept", "pruned")
+    folder = kubectl.folder / "pruning"
+    folder.mkdir()
+    for name in names:
+        (folder / f"{name}.json").write_text(json.dumps(a_bundle(name, app="pruning")))
+    kubectl.ok("apply", "-f", str(folder))
+    (folder / "pruned.json").unlink()
+    allowed = ("--prune", "-l", "app=pruning", "--prune-allowlist=rmctl/v1/bundle")
+    assert (
+        kubectl.ok("apply", *allowed, "-f", str(folder)) == "bundle.rmctl/kept unchanged\nbundle.rmctl/pruned pruned\n"
+    )
+    uid = ("get", "bundle", "kept", "-o", "jsonpath={.metadata.uid}")
+    before = kubectl.ok(*uid)
+    kubectl.ok("replace", "--force", "-f", str(folder / "kept.json"))
+    assert kubectl.ok(*uid) not in ("", before)
+
+
 def test_scale_is_refused_with_a_sentence(kubectl):
     kubectl.apply(a_bundle("scaled"))
     refused = kubectl("scale", "bundle", "scaled", "--replicas=2")

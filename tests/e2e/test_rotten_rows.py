@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import update
 
+from cli.main import main
 from store import tables
-from tests.http_serving import API, Served, a_document, serving
+from tests.http_serving import API, TOKEN, Served, a_document, serving
 
 POOL = f"{API}/pools/spoilt"
 
@@ -40,8 +41,31 @@ def test_a_list_shows_the_rest_and_names_the_row(served, query):
 def test_the_row_itself_is_refused_with_what_to_do(served):
     rot(served, "pool", "spoilt", spec="{}")
     answer = served.client.get(POOL)
-    assert answer.status_code == 503
-    assert "rmctl delete --force" in answer.json()["details"]["hint"]
+    assert (answer.status_code, answer.json()["reason"], answer.json()["message"]) == (
+        503,
+        "CorruptRow",
+        'pool "spoilt": its row is not as written',
+    )
+    assert "rmctl delete pool/spoilt --force --reason WHY" in answer.json()["details"]["hint"]
+
+
+@pytest.mark.parametrize(
+    "words", ["get pool spoilt", "describe pool/spoilt", "why pool/spoilt", "label pool spoilt a=b"]
+)
+def test_rmctl_names_the_row_and_the_way_out(served, words, capsys, monkeypatch):
+    rot(served, "pool", "spoilt", spec="{}")
+    monkeypatch.setenv("RMCTL_TOKEN", TOKEN)
+    server = f"--server=http://127.0.0.1:{served.port}"
+    assert main([server, *words.split()]) == 5
+    assert capsys.readouterr() == (
+        "",
+        (
+            'rmctl: error: (CorruptRow) pool "spoilt": its row is not as written\n'
+            "hint: rmctl restore brings a backup back, rmctl delete pool/spoilt --force --reason WHY removes it\n"
+        ),
+    )
+    assert main([server, "delete", "pool/spoilt", "--force", "--reason", "rotten"]) == 0
+    assert main([server, "get", "pool", "spoilt"]) == 3
 
 
 def test_the_page_begins_with_the_row(served):

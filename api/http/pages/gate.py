@@ -20,6 +20,14 @@ SESSION_SECONDS = 12 * 3600.0
 ROLE = "viewer"
 
 
+def homeward(scope: Scope) -> Response | None:
+    """A browser that has only the server's address is led to the pages."""
+    if scope["path"] != "/" or scope["method"] not in ("GET", "HEAD") or "text/html" not in _header(scope, b"accept"):
+        return None
+    query = scope.get("query_string", b"").decode("latin-1")
+    return RedirectResponse(f"{HOME}?{query}" if query else HOME, 303)
+
+
 def is_page(path: str) -> bool:
     return path == HOME or path.startswith(f"{HOME}/")
 

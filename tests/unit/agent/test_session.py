@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import grpc
 import pytest
+from grpc import aio
 
 from agent.admission import Room
 from agent.commands import Commands
@@ -20,6 +22,7 @@ from agent.session import Parts, Session
 from agent.supervisor import Supervisor
 from agent.tails import Tails
 from api.proto import agent_pb2 as wire
+from api.proto.agent_pb2_grpc import AgentsStub, add_AgentsServicer_to_server
 from resources.facts import Instance
 
 pytestmark = pytest.mark.anyio
@@ -31,23 +34,29 @@ WELCOME = wire.Down(welcome=wire.Welcome(heartbeat_seconds=0.05, fence_seconds=1
 class Call:
     """What a gRPC call is to the session."""
 
-    def __init__(self, down: AsyncIterator[wire.Down]) -> None:
-        self._down = down
+    def __init__(self, serve: Serve) -> None:
+        self._up, self._heard = anyio.create_memory_object_stream[wire.Up](0)
+        self._down = serve(aiter(self._heard))
         self.cancelled = False
+
+    async def write(self, message: wire.Up) -> None:
+        await self._up.send(message)
 
     def __aiter__(self) -> AsyncIterator[wire.Down]:
         return self._down
 
     def cancel(self) -> None:
         self.cancelled = True
+        self._up.close()
+        self._heard.close()
 
 
 class Stub:
     def __init__(self, serve: Serve) -> None:
         self._serve = serve
 
-    def Session(self, up: AsyncIterator[wire.Up]) -> Call:  # noqa: N802 (as the wire names it)
-        return Call(self._serve(up))
+    def Session(self) -> Call:  # noqa: N802 (as the wire names it)
+        return Call(self._serve)
 
 
 @pytest.fixture
@@ -61,13 +70,17 @@ def parts(tmp_path: Path) -> Parts:
 
 async def talk(parts: Parts, serve: Serve) -> str:
     """Runs one session to its end, and says how it ended."""
+    return await talk_over(parts, Stub(serve))
+
+
+async def talk_over(parts: Parts, stub: Any) -> str:
     hello = wire.Hello(node="node-a", report_seq=parts.journal.last_report)
     ends: list[str] = []
     try:
         async with anyio.create_task_group() as work:
             parts.supervisor.open(work)
-            await Session(parts, work, hello, lambda _welcome: None).run(Stub(serve))  # type: ignore[arg-type]
-    except* StreamLost as lost:
+            await Session(parts, work, hello, lambda _welcome: None).run(stub)
+    except* (StreamLost, grpc.RpcError) as lost:
         ends.append(str(_leaf(lost)))
     [end] = ends
     return end
@@ -199,6 +212,40 @@ async def test_a_command_is_answered_and_its_answer_is_journalled(parts: Parts):
     entry = parts.journal.find("e")
     assert entry is not None
     assert (entry.kind, entry.instance, entry.result is not None) == ("stop", "i", True)
+
+
+class Twice:
+    """Ends the first stream behind its welcome; on the second it asks, and keeps what comes up until it is answered."""
+
+    def __init__(self) -> None:
+        self.heard: list[list[wire.Up]] = []
+
+    async def Session(  # noqa: N802 (as the wire names it)
+        self, up: AsyncIterator[wire.Up], _context: object
+    ) -> AsyncIterator[wire.Down]:
+        heard = [await anext(up)]
+        self.heard.append(heard)
+        yield wire.Down(welcome=wire.Welcome(heartbeat_seconds=1000))
+        heard.append(await anext(up))
+        if len(self.heard) == 2:
+            yield wire.Down(command=wire.Command(effect_id="e", fingerprint="f", stop=wire.Stop(instance_id="i")))
+            heard.append(await anext(up))
+
+
+async def test_a_stream_that_the_server_has_ended_takes_nothing_from_the_next(parts: Parts, tmp_path: Path):
+    """With gRPC itself: it ends no task that sends for a call which has already ended."""
+    serving = Twice()
+    server = aio.server()
+    add_AgentsServicer_to_server(serving, server)
+    server.add_insecure_port(f"unix:{tmp_path}/s")
+    await server.start()
+    try:
+        async with aio.insecure_channel(f"unix:{tmp_path}/s") as channel:
+            for _ in range(2):
+                await talk_over(parts, AgentsStub(channel))
+    finally:
+        await server.stop(None)
+    assert [kinds(heard) for heard in serving.heard] == [["hello", "heartbeat"], ["hello", "heartbeat", "result"]]
 
 
 @pytest.mark.parametrize("action", ["pull", "handover"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import signal
 import socket
@@ -19,6 +20,7 @@ from cli.flags import split
 from cli.main import main
 from cli.session import Session
 from cli.verbs import VERBS, overview
+from cli.views.registry import OWN
 from tests.cli_objects import a_running_job, the_demo
 from tests.cli_runs import Ran, Rmctl
 from tests.fake_api import Answer, FakeApi, Request, status
@@ -87,6 +89,30 @@ def test_a_client_verb_loads_no_library_that_it_does_not_need(api: FakeApi, tmp_
     assert [name for name in modules if name.partition(".")[0] in HEAVY] == []
 
 
+@pytest.mark.parametrize(("plural", "most"), [("pools", 32), ("resources", 38)])
+def test_get_pays_for_its_own_modules_and_no_others(api: FakeApi, plural: str, most: int) -> None:
+    """What B12 measures: beside its floor of libraries only modules of our own, as few as the kinds shown need."""
+    for name, items in the_demo().items():
+        api.lists(name, *items)
+    api.on("GET /apis/rmctl/v1", Answer({"resources": [{"name": name, "kind": name[:-1]} for name in the_demo()]}))
+    code = (
+        "import sys, typer, http.client, json; floor = set(sys.modules); from cli.main import main; "
+        "c = main(sys.argv[1:]); print(c, *sorted(set(sys.modules) - floor), file=sys.stderr)"
+    )
+    line = [sys.executable, "-c", code, "--server", api.address, "get", plural]
+    ended, *modules = subprocess.run(line, capture_output=True, text=True, check=True).stderr.splitlines()[-1].split()
+    shown = {name for name in modules if name.startswith("cli.views.")} & {f"cli.views.{kind}" for kind in OWN}
+    assert (ended, shown) == ("0", {"cli.views.pool"} if plural == "pools" else {f"cli.views.{kind}" for kind in OWN})
+    ours = [name for name in modules if name.partition(".")[0] in ("cli", "resources")]
+    assert set(modules) - {*ours, "__future__", "gc", "typer._click.decorators"} == set()
+    assert len(ours) <= most, ours
+
+
+def test_garbage_is_looked_for_as_before_once_a_call_has_ended() -> None:
+    before = gc.get_threshold()
+    assert (main(["--version"]), gc.get_threshold()) == (0, before)
+
+
 def test_the_version_loads_nothing_at_all(tmp_path: Path) -> None:
     code = "import sys; from cli.main import main; main(['--version']); print(*sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -136,6 +162,12 @@ def test_help_alone_is_the_overview(capsys: pytest.CaptureFixture[str]) -> None:
         ("apply -f nosuch.json", "nosuch.json: no such file"),
         ("apply -f . --dry-run=maybe", '--dry-run "maybe": one of client, server'),
         ("--frob", "--frob: a verb is needed"),
+        ("pause server", "pause server needs --reason: it is kept in the audit"),
+        ("start bundle/hello", "bundle/hello: a job is needed, as BUNDLE/ROLE/JOB or BUNDLE/JOB"),
+        ("exec node/a -- true", "node/a: a job is needed, as BUNDLE/ROLE/JOB or BUNDLE/JOB"),
+        ("logs node/a", "node/a: a job is needed, as BUNDLE/ROLE/JOB or BUNDLE/JOB"),
+        ("get jobs --sort-by .nope", '--sort-by ".nope": none of these has it'),
+        ("patch bundle/hello --type=json -p {", "--patch:1:2: unexpected end of JSON"),
     ],
 )
 @pytest.mark.req("S20", "B86", "B79")
@@ -156,6 +188,7 @@ def test_what_cannot_be_taken_is_2_and_one_line(api: FakeApi, rmctl: Rmctl, word
         ("config frob", "rmctl config --help"),
         ("get --frob", "rmctl get --help"),
         ("get nosuchkind", "rmctl api-resources lists the kinds"),
+        ("restart shop", "a name goes behind its kind, such as bundle/shop"),
     ],
 )
 def test_the_hint_names_the_page_that_helps(api: FakeApi, rmctl: Rmctl, words: str, hint: str) -> None:

@@ -430,6 +430,26 @@ def test_a_pass_can_be_asked_for(api: FakeApi, rmctl: Rmctl) -> None:
     assert rmctl("repair", "queue").out == "queue rebuilt: 7 woken, 1 dropped\n"
 
 
+def test_patch_takes_its_text_as_kubectl_has_it(api: FakeApi, rmctl: Rmctl) -> None:
+    """`-p` is the project elsewhere, and no project begins with a brace."""
+    api.on("PATCH bundles/hello", Answer(a_spec()))
+    for words in (("-p", '{"spec": {"priority": 1}}'), ('-p{"spec": {"priority": 1}}',)):
+        assert rmctl("patch", "bundle/hello", *words).code == 0
+    assert [one.body for one in api.sent("PATCH", "bundles/hello")] == [{"spec": {"priority": 1}}] * 2
+
+
+def test_an_effect_that_is_not_open_is_not_found(api: FakeApi, rmctl: Rmctl) -> None:
+    api.on("GET effects", Answer({"items": []}))
+    ran = rmctl("effects", "resolve", "start/1/1", "--absent", "--reason", "not there")
+    assert (ran.code, ran.err.splitlines()[0]) == (3, 'rmctl: error: (NotFound) no open effect has the key "start/1/1"')
+
+
+def test_logs_of_a_bundle_with_one_job_are_those_of_the_job(api: FakeApi, rmctl: Rmctl) -> None:
+    api.lists("jobs", a_running_job("hello/primary/web", "node-a", 1))
+    api.on("GET jobs/hello.primary.web/log", Answer("words\n"))
+    assert rmctl("logs", "bundle/hello").out == rmctl("logs", "hello").out == "words\n"
+
+
 EFFECT = {"id": "u1:start/1/1", "uid": "u1", "key": "start/1/1", "state": "indeterminate", "kind": "StartJob"}
 
 
@@ -463,7 +483,6 @@ def test_a_key_may_have_a_colon(api: FakeApi, rmctl: Rmctl) -> None:
         ("u1:k", "--absent"),
         ("u1:k", "--reason", "x"),
         ("u1:k", "--absent", "--adopt", "x", "--reason", "x"),
-        ("nosuch", "--absent", "--reason", "x"),
     ],
 )
 def test_an_effect_is_resolved_one_way_and_with_a_reason(api: FakeApi, rmctl: Rmctl, words: tuple[str, ...]) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from api.agent_wire import command_to_wire
 from controllers.providers.agent_commands import Command, StartJob, StartPrepared, StopJob, start_request
-from controllers.providers.agents import AgentDriver, Connections, Returning
+from controllers.providers.agents import AgentDriver, Connections
 from resources.effect import Absent, Applied, Deferred, EffectRecord, Rejected, Unknown
 from resources.facts import Instance
 from resources.job import Job, JobSpec
@@ -146,9 +146,9 @@ def test_nothing_goes_down_a_stream_that_was_ended_here():
     """It certainly does not happen, so it may be sent again once the node is back."""
     connections, stream = connected(Applied("done"))
     connections.close("say again what runs")
-    assert AgentDriver(connections).apply(START) == Returning("node-a is connecting again", 5.0)
+    assert AgentDriver(connections).apply(START) == Deferred("node-a is connecting again", 5.0)
     connections.unregister("node-a", stream)
-    assert (AgentDriver(connections).apply(START), stream.sent) == (Returning("node-a is connecting again", 5.0), [])
+    assert (AgentDriver(connections).apply(START), stream.sent) == (Deferred("node-a is connecting again", 5.0), [])
     connections.register("node-a", Stream())
     assert AgentDriver(connections, seconds=0.0).apply(START) == Unknown("node-a has not answered within 0 s")
 
