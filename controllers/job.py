@@ -15,6 +15,7 @@ from controllers.run_fingerprint import run_fingerprint
 from controllers.runtime.controller import Reader
 from controllers.runtime.decision import Decision, Facts
 from resources.allocation import Allocation
+from resources.event import Event
 from resources.instants import kept
 from resources.job import Job, JobStatus
 from resources.reference import Ref
@@ -36,14 +37,15 @@ class JobController:
         job, now = resource, kept(facts.now)
         status = job.status if job.deleting else renewed(job)
         fates = {claim.instance: fate_of(claim, job.spec, view, now) for claim in view.allocations}
-        wanted = str(ids.InstanceId(job.uid, status.run_generation, status.attempt))
-        step = endings.asked(Step(job, view, now, status), fates, keep=None if job.deleting else wanted)
+        step = _in_its_time(Step(job, view, now, status), fates)
+        status, wanted = step.status, _wanted(step)
+        step = endings.asked(step, fates, keep=None if job.deleting else wanted)
         if job.deleting:
             return endings.deleting(step, fates)
         claim = next((c for c in view.allocations if c.instance == wanted), None)
         if claim is not None:
             if not isinstance(fates[wanted], ENDED):
-                return serving.follow(step, claim, fates[wanted])
+                return _until(claim, now, serving.follow(step, claim, fates[wanted]))
             if isinstance(fates[wanted], Lost) and seeking.may_return(step, claim):
                 return seeking.elsewhere_or_wait(
                     step, _without(_after(step, claim, fates[wanted]), fates), claim, facts
@@ -52,6 +54,30 @@ class JobController:
         step = _without(step, fates)
         live = endings.claimed(view, fates)
         return endings.stopping(step, live, fates) if live else seeking.rest_or_place(step, facts)
+
+
+def _wanted(step: Step) -> str:
+    return str(ids.InstanceId(step.job.uid, step.status.run_generation, step.status.attempt))
+
+
+def _in_its_time(step: Step, fates: Mapping[str, Fate]) -> Step:
+    """An instance in a reservation whose time is over is wanted no longer: the next one is."""
+    wanted = _wanted(step)
+    claim = next((c for c in step.view.allocations if c.instance == wanted), None)
+    over = claim is not None and claim.ends_at is not None and claim.ends_at <= step.now
+    if claim is None or not over or step.job.deleting or isinstance(fates[wanted], ENDED):
+        return step
+    event = Event("JobUpdated", f"the time of its reservation is over, it leaves {claim.node}")
+    return step.on(attempt=step.status.attempt + 1).plus(events=(event,))
+
+
+def _until(claim: Allocation, now: float, decision: Decision) -> Decision:
+    """Looked at again when its time is over."""
+    if claim.ends_at is None:
+        return decision
+    ahead = max(claim.ends_at - now, 0.0)
+    after = ahead if decision.requeue_after is None else min(decision.requeue_after, ahead)
+    return replace(decision, requeue_after=after)
 
 
 def _without(step: Step, fates: Mapping[str, Fate]) -> Step:

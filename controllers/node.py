@@ -78,7 +78,7 @@ class NodeController:
             node, view.facts, now, unhealthy=well.unhealthy is not None, terminating=ending is not None
         )
         rows = openness.rows(node, reasons, view.blocks, facts.now)
-        begin = cards.next_begin(view.allocations, facts.now)
+        begin = cards.next_turn(view.allocations, facts.now)
         devices, proving, look = cards.counted(view.facts, view.devices, node.status, rules, facts.now)
         status = NodeStatus(
             observed_generation=node.generation,
@@ -91,7 +91,7 @@ class NodeController:
             boot_id=None if view.facts is None else view.facts.boot_id or None,
             machine_id=None if view.facts is None else view.facts.inventory.machine_id or None,
             nics=_nics(view.facts),
-            capacity=capacity.amounts(node.spec, view.facts, view.allocations),
+            capacity=capacity.amounts(node.spec, view.facts, view.allocations, facts.now),
             gpus=cards.gpus(devices, view.allocations, facts.now),
             devices_well_since=proving,
             ports=tuple(sorted({port for a in view.allocations for port in a.ports})),
@@ -114,6 +114,7 @@ class NodeController:
             ready = condition("Ready", True, "Connected", f"is connected, {_claimed(status)}")
         told = (ready, openness.schedulable(node, rows, status.capacity), health.told(node, well, how))
         status = status.model_copy(update={"conditions": tuple(one for one in told if one is not None)})
+        sick = _with_sick_devices(node, devices, view.allocations)
         turned = now.phase != node.status.phase or now.given_up != node.status.given_up
         return Decision(
             status,
@@ -121,7 +122,7 @@ class NodeController:
             blocks=openness.blocks(reasons, view.blocks, node.name),
             effects=() if ending is None else (single_use.termination(node),),
             events=(*_events(node, now), *_turns(node, status)),
-            wake=_wake(node, view.allocations) if turned else _pool_of(node, status),
+            wake=(*(_wake(node, view.allocations) if turned else _pool_of(node, status)), *sick),
             requeue_after=_after((now.next_look, well.next_look, look, begin), facts.now),
         )
 
@@ -145,6 +146,14 @@ def _claimed(status: NodeStatus) -> str:
 def _wake(node: Node, allocations: Sequence[Allocation]) -> tuple[Ref, ...]:
     """Jobs hear when their node turns silent, is lost or comes back; the pool counts how many are silent."""
     return (Ref("pool", node.spec.pool), *sorted({a.owner for a in allocations}))
+
+
+def _with_sick_devices(node: Node, devices: Sequence[Device], allocations: Sequence[Allocation]) -> tuple[Ref, ...]:
+    """Reservations of a device that has just turned sick, or is gone, may be booked anew elsewhere."""
+    well = {device.id for device in devices if device.healthy}
+    fallen = {gpu.id for gpu in node.status.gpus if gpu.healthy and gpu.id not in well}
+    booked = (a.owner for a in allocations if a.owner.kind == "reservation" for b in a.devices if b.device in fallen)
+    return tuple(sorted(set(booked)))
 
 
 def _pool_of(node: Node, status: NodeStatus) -> tuple[Ref, ...]:

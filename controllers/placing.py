@@ -125,6 +125,7 @@ def request_for(
         devices=asks_of(spec),
         group_devices=tuple(ask for m in group for ask in asks_of(m.spec)) if first else (),
         start=now,
+        holders=frozenset({f"{ref.project}/{spec.bundle}", owner_of(ref)}),
     )
 
 

@@ -134,8 +134,8 @@ def _placed(
         return Preview(name, held[0], node.tier if node else None, f"runs on {held[0]}", "runs", tree=told)
     done = plan(request, view, policy)
     match done.answer:
-        case Placed(node=chosen, tier=tier, devices=atoms):
-            view.put_claim(claim_for(request, chosen, f"preview/{made.key.wire}", atoms))
+        case Placed(node=chosen, tier=tier, devices=atoms, inside=inside):
+            view.put_claim(claim_for(request, chosen, f"preview/{made.key.wire}", atoms, inside))
             return Preview(name, chosen, tier, sentence(done), "restarts" if held else "placed", tree=told)
         case Provision(tier=tier):
             return Preview(name, None, tier, sentence(done), "provision", tree=told)

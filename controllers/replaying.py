@@ -9,23 +9,21 @@ from typing import Any
 from controllers import placing
 from controllers.jobs.question import question
 from controllers.jobs.view import JobView, Sibling
-from controllers.placing import Mate, owner_of
+from controllers.placing import Mate
 from controllers.runtime.fleet import Fleet
-from controllers.runtime.seen import board_of, spare_of
+from controllers.runtime.seen import board_of, seen, spare_of
 from placement import Amounts, Claim, FleetView, NodeView, plan
 from placement.trace import Summary, summary
 from resources.canonical import Document
-from resources.devices import WHOLE
+from resources.devices import Device
 from resources.job import Job, JobSpec, JobStatus
 from resources.node import NodeSpec, NodeStatus
 from resources.pool import PoolSpec
 from resources.reference import Ref
-from resources.reservation import ReservationSpec, ReservationStatus
-from store import bookings, events, history
+from store import events, history, placement_log
 from store.tx import Tx
 
 DECISIONS = ("PlacementDecision", "PlacementFailed")
-OVER = ("completed", "dropped", "dormant", "pending")
 
 
 @dataclass(frozen=True)
@@ -39,13 +37,16 @@ class Replay:
 
 
 def replay(tx: Tx, event: int, fleet: Fleet) -> Replay | None:
-    """None without such a decision of a job. Devices count as they are now: the log does not tell of them."""
+    """None without such a decision of a job. Everything counts as the fleet view showed it to that pass."""
     record = events.by_id(tx, event)
     if record is None or record.type not in DECISIONS or record.ref.kind != "job" or "replay" not in record.payload:
         return None
     decided = Summary.from_dict(record.payload).to_dict()
+    told: Mapping[str, Any] = record.payload["replay"]
+    if "placements" not in told:
+        return Replay(None, decided, {}, "it was made before there was a log of placements")
     try:
-        jobs, nodes, pools, reserved = (history.before(tx, record.revision, kind) for kind in KINDS)
+        jobs, nodes, pools = (history.before(tx, told["revision"] + 1, kind) for kind in KINDS)
     except history.Compacted:
         return Replay(None, decided, {}, "what stood there then has been dropped from the log of changes")
     document = jobs.get(record.ref)
@@ -53,15 +54,20 @@ def replay(tx: Tx, event: int, fleet: Fleet) -> Replay | None:
     if document is None or pool is None:
         return Replay(None, decided, {}, "the job or its pool stood in no log yet")
     job = _job(record.ref, document)
-    view = _view(tx, jobs, nodes, pools, reserved)
-    view.drop_claim(str(record.ref))
+    number = told["placements"]
+    view = _view(placement_log.devices_at(tx, number), nodes, pools)
+    for allocation in placement_log.claims_at(tx, number):
+        view.put_claim(seen(allocation))
+    for claim in told.get("ahead", ()):
+        view.put_claim(_ahead(claim))
+    for name in told["without"]:
+        view.drop_claim(name)
     mates = [_job(ref, other) for ref, other in jobs.items() if ref != record.ref]
     siblings = tuple(
         Sibling(mate.ref, Mate(mate.ref, mate.spec))
         for mate in mates
         if mate.spec.bundle == job.spec.bundle and mate.project == job.project
     )
-    told: Mapping[str, Any] = record.payload["replay"]
     asked = question(job, job.status, JobView(siblings=siblings), view, told["excluded"], now=told["now"])
     spec, going = PoolSpec.model_validate(pool["spec"]), "deletionTimestamp" in pool["metadata"]
     policy = placing.policy_of(spec, fleet.scheduling, archived=going)
@@ -69,7 +75,7 @@ def replay(tx: Tx, event: int, fleet: Fleet) -> Replay | None:
     return Replay(again == decided, decided, again)
 
 
-KINDS = ("job", "node", "pool", "reservation")
+KINDS = ("job", "node", "pool")
 
 
 def _job(ref: Ref, document: Document) -> Job:
@@ -79,15 +85,12 @@ def _job(ref: Ref, document: Document) -> Job:
 
 
 def _view(
-    tx: Tx,
-    jobs: Mapping[Ref, Document],
+    devices: Mapping[str, tuple[Device, ...]],
     nodes: Mapping[Ref, Document],
     pools: Mapping[Ref, Document],
-    reserved: Mapping[Ref, Document],
 ) -> FleetView:
     view = FleetView()
     specs = {ref.name: PoolSpec.model_validate(pool["spec"]) for ref, pool in pools.items()}
-    devices = bookings.all_devices(tx)
     for ref, document in nodes.items():
         spec, status = (
             NodeSpec.model_validate(document["spec"]),
@@ -101,6 +104,8 @@ def _view(
         caps = [0.0 if amount is None else amount.cap for amount in amounts]
         labels = document["metadata"].get("labels", {})
         reasons = dict.fromkeys(row.reason for row in status.no_schedule)
+        if not status.capacity:
+            reasons["no inventory"] = None
         view.put_node(
             NodeView(
                 name=ref.name,
@@ -119,52 +124,11 @@ def _view(
                 board=board_of(devices.get(ref.name, ())),
             )
         )
-    mates = {ref: _job(ref, document) for ref, document in jobs.items()}
-    for ref, job in mates.items():
-        if job.status.node is not None and job.status.phase not in OVER:
-            view.put_claim(_claim(ref, job, mates))
-    for ref, document in reserved.items():
-        for claim in _held(ref, document):
-            view.put_claim(claim)
     return view
 
 
-def _claim(ref: Ref, job: Job, jobs: Mapping[Ref, Job]) -> Claim:
-    """A job's devices are whole where it asked for whole ones, and the part of a GPU comes last."""
-    spec = job.spec
-    units = [ask.units for ask in placing.asks_of(spec) for _ in range(ask.count)]
-    units += [WHOLE] * (len(job.status.devices) - len(units))
-    mates = [Mate(other, mate.spec) for other, mate in jobs.items() if other != ref and mate.spec.bundle == spec.bundle]
-    return Claim(
-        str(ref),
-        job.status.node or "",
-        owner_of(ref),
-        placing.amounts_of(spec),
-        spec.requirements.required_host_ports,
-        placing.exclusive(spec, mates),
-        devices=tuple(zip(job.status.devices, units, strict=False)),
-    )
-
-
-def _held(ref: Ref, document: Document) -> list[Claim]:
-    spec = ReservationSpec.model_validate(document["spec"])
-    status = ReservationStatus.model_validate(document.get("status") or {})
-    found = []
-    for number, held in enumerate(status.allocations):
-        amounts = Amounts(held.amounts.vcpu_milli, held.amounts.cores, held.amounts.memory_mib)
-        devices = tuple((device.id, device.units) for device in held.devices)
-        found.append(
-            Claim(
-                f"{ref}#{number}",
-                held.node,
-                f"{ref.project}/{ref.name}",
-                amounts,
-                (),
-                spec.lease,
-                spec.tenant,
-                devices,
-                status.start,
-                status.end,
-            )
-        )
-    return found
+def _ahead(plain: Document) -> Claim:
+    """A claim as the view showed it before it was stored."""
+    lists = {name: tuple(value) for name, value in plain.items() if isinstance(value, list)}
+    devices = tuple((atom, units) for atom, units in plain["devices"])
+    return Claim(**{**plain, **lists, "amounts": Amounts(*plain["amounts"]), "devices": devices})

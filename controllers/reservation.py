@@ -39,6 +39,8 @@ class ReservationView:
     scheduling: Scheduling = PLAIN
     line: Sequence[Reservation] = ()
     """Reservations of the pool that wait, the oldest first."""
+    seekers: Sequence[Ref] = ()
+    """Jobs of its holder."""
 
 
 class ReservationController:
@@ -55,10 +57,14 @@ class ReservationController:
             scheduling=reader.scheduling(),
             line=tuple(one for one in reader.line(resource.spec.pool, resource.ref) if isinstance(one, Reservation)),
             preemptible=reserving.preemptible(reader, resource) if resource.spec.preempts else {},
+            seekers=reserving.seekers(reader, resource),
         )
 
     def decide(self, resource: Reservation, view: ReservationView, facts: Facts) -> Decision:
-        """Booked once and as asked, or waiting; a changed spec keeps what it had until it has its new place."""
+        """Booked once and as asked, or waiting; a changed spec keeps what it had until it has its new place.
+
+        So does one of whose nodes or devices something is gone or sick: it is booked anew where there is room.
+        """
         now = kept(facts.now)
         status = resource.status
         if resource.deleting:
@@ -67,8 +73,8 @@ class ReservationController:
         current = status.booked_generation == resource.generation or _planned(resource, view.allocations)
         if view.allocations and _over(view.allocations, now):
             return _expired(resource, view, "its time is over")
-        if view.allocations and current:
-            return _holding(resource, view.allocations, now)
+        if view.allocations and current and not reserving.broken(view.allocations, view.fleet):
+            return _holding(resource, view, view.allocations, now)
         if status.phase == "expired" and current:
             return _expired(resource, view, "its time is over")
         _, end = resource.spec.window(now)
@@ -83,7 +89,7 @@ def _look(resource: Reservation, view: ReservationView, facts: Facts, now: float
     if facts.conflicts:
         said = after_lost_races(facts.conflicts, list(facts.excluded.values())[-1])
         return replace(_waiting(resource, view, now, "NoFit", said), requeue_after=0.0, no_place_since=None)
-    fleet = placing.without(view.fleet, (allocation.id for allocation in view.allocations))
+    fleet = placing.without(view.fleet, (*(one.id for one in view.allocations), *_users(resource, view)))
     policy = placing.policy_of(view.pool.spec, view.scheduling, archived=view.pool.deleting)
     context = Context(fleet, policy, now, facts.seed, facts.excluded, _line(resource, view), view.scheduling)
     answer = PLACERS[view.scheduling.placer].place(resource, context)
@@ -98,7 +104,14 @@ def _look(resource: Reservation, view: ReservationView, facts: Facts, now: float
             waiting = _waiting(resource, view, now, "NoFit", reason, found or ())
             return replace(waiting, claims=answer.claims, wake=answer.wake)
         case Placed(allocations=made):
-            return _booked(view, answer, _holding(resource, made, now))
+            return _booked(view, answer, _holding(resource, view, made, now))
+
+
+def _users(resource: Reservation, view: ReservationView) -> list[str]:
+    """What jobs have taken of it: where it stays, they stay within."""
+    nodes = (view.fleet.node(name) for name in dict.fromkeys(one.node for one in view.allocations))
+    claims = (claim for node in nodes if node is not None for claim in node.claims.values())
+    return [claim.allocation for claim in claims if claim.inside and claim.reservation == resource.uid]
 
 
 def _line(resource: Reservation, view: ReservationView) -> list[Reservation]:
@@ -110,10 +123,11 @@ def _booked(view: ReservationView, answer: Placed, holding: Decision) -> Decisio
     places = ", ".join(dict.fromkeys(one.node for one in answer.allocations))
     event = Event("PlacementDecision", f"booked on {places}", payload={"outcome": "placed", "nodes": places})
     claims: tuple[Reserve | Release, ...] = (*_release(view.allocations), *answer.claims)
-    return replace(holding, claims=claims, events=(event,), wake=answer.wake)
+    return replace(holding, claims=claims, events=(event,), wake=(*answer.wake, *holding.wake))
 
 
-def _holding(resource: Reservation, allocations: Sequence[Allocation], now: float) -> Decision:
+def _holding(resource: Reservation, view: ReservationView, allocations: Sequence[Allocation], now: float) -> Decision:
+    """Its holder's jobs hear when it begins, and when it is booked anew."""
     start, end = allocations[0].starts_at, allocations[0].ends_at
     begun = start is None or start <= now
     places = ", ".join(dict.fromkeys(one.node for one in allocations))
@@ -135,8 +149,10 @@ def _holding(resource: Reservation, allocations: Sequence[Allocation], now: floa
         booked_generation=resource.generation,
     )
     next_look = end if begun else start
+    news = begun and (resource.status.phase != "active" or resource.status.booked_generation != resource.generation)
     return Decision(
         status,
+        wake=tuple(view.seekers) if news else (),
         finalizers=tuple(dict.fromkeys((*resource.finalizers, RESERVATION_FINALIZER))),
         requeue_after=None if next_look is None else max(next_look - now, 0.0),
     )
@@ -155,10 +171,11 @@ def _waiting(
     since = resource.status.waiting_since
     fresh = since is None
     names = tuple(dict.fromkeys(view.preemptible[name] for name in in_the_way))
+    whole = bool(view.allocations) and not reserving.broken(view.allocations, view.fleet)
     status = _status(
         resource,
         condition("Ready", False, "NoFit", f"waits for a place: {said}"),
-        condition("Booked", bool(view.allocations), "Guaranteed" if view.allocations else "NoFit", said),
+        condition("Booked", whole, "Guaranteed" if whole else "NoFit", said),
         condition("Unschedulable", True, reason, said),
         phase=resource.status.phase if view.allocations else "pending",
         allocations=tuple(map(reserving.held, view.allocations)),

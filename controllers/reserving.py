@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from controllers.expansion import BUNDLE_LABEL
 from controllers.placing import asks_of_devices
 from controllers.runtime.controller import Reader
 from placement import Amounts, FleetView, Placed, Request, capability_labels
 from resources.allocation import Allocation
 from resources.devices import Booking
+from resources.reference import Ref
 from resources.reservation import Held, HeldDevice, Reservation, ReservationSpec, ReservedAmounts
 
 DEVICE_LIMITS = "devices.limits"
@@ -34,7 +36,15 @@ def request_of(resource: Reservation, now: float, excluded: Mapping[str, str] | 
         lease=spec.lease,
         start=start,
         end=end,
+        at_once=start <= now,
     )
+
+
+def holder_of(project: str, spec: ReservationSpec) -> str | None:
+    """Whose jobs it is for, as the placer calls them: a bundle, or one job. Any other text is a note for people."""
+    told = (spec.holder or "").removeprefix("bundle/").removeprefix("job/")
+    names = told.split("/")
+    return f"{project}/{'.'.join(names)}" if told and len(names) in (1, 3) else None
 
 
 def capabilities(spec: ReservationSpec) -> tuple[str, ...]:
@@ -50,7 +60,8 @@ def allocation(resource: Reservation, placed: Placed, number: int, fleet: FleetV
     amounts = Amounts(spec.amounts.vcpu_milli, spec.amounts.cores, spec.amounts.memory_mib)
     node = fleet.node(placed.node)
     if spec.lease and node is not None:
-        amounts = Amounts(*(max(amount, 0) for amount in node.free))
+        free = node.over(request_of(resource, now)).free
+        amounts = Amounts(*(max(amount, 0) for amount in free))
     return Allocation(
         id=f"{resource.uid}.{resource.generation}.{number}",
         uid=resource.uid,
@@ -67,7 +78,21 @@ def allocation(resource: Reservation, placed: Placed, number: int, fleet: FleetV
         ends_at=end,
         tenant=spec.tenant,
         lease=spec.lease,
+        holder=holder_of(resource.project, resource.spec),
     )
+
+
+def broken(allocations: Sequence[Allocation], fleet: FleetView) -> bool:
+    """Whether a node of it is gone, or one of its devices is gone or counts no longer."""
+    for one in allocations:
+        node = fleet.node(one.node)
+        if node is None:
+            return True
+        board = node.board
+        usable = set() if board is None else {name for at, name in enumerate(board.ids) if board.layout.usable[at]}
+        if any(booking.device not in usable for booking in one.devices):
+            return True
+    return False
 
 
 def held(one: Allocation) -> Held:
@@ -76,6 +101,13 @@ def held(one: Allocation) -> Held:
         devices=tuple(HeldDevice(id=booking.device, units=booking.units) for booking in one.devices),
         amounts=ReservedAmounts(vcpu_milli=one.capacity_milli, memory_mib=one.memory_mib, cores=one.cores),
     )
+
+
+def seekers(reader: Reader, resource: Reservation) -> tuple[Ref, ...]:
+    """The jobs that it is for."""
+    holder = (holder_of(resource.project, resource.spec) or "").rpartition("/")[2]
+    jobs = reader.by_label("job", BUNDLE_LABEL, holder.partition(".")[0], resource.project) if holder else ()
+    return tuple(job.ref for job in jobs if "." not in holder or job.name == holder)
 
 
 def preemptible(reader: Reader, resource: Reservation) -> dict[str, str]:

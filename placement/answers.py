@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from placement.bookings import Granted
+from placement.bookings import Granted, Inside
 from placement.filters import Rejection
 from placement.policy import Shape
 
@@ -18,6 +18,8 @@ class Placed(NamedTuple):
     tier: str
     violated: tuple[str, ...] = ()
     devices: tuple[Granted, ...] = ()
+    inside: Inside | None = None
+    """The reservation that has been kept for it, if the place is in one."""
 
 
 class Provision(NamedTuple):

@@ -22,6 +22,14 @@ class Granted(NamedTuple):
     position: int
 
 
+class Inside(NamedTuple):
+    """The reservation that a place is in: uid, name, and the end of its window."""
+
+    reservation: str
+    name: str
+    end: float | None = None
+
+
 NO_DEVICES = Verdict()
 
 
@@ -34,7 +42,7 @@ def devices_on(request: Request, node: NodeView, *, binpack: bool, plugins: Run 
     if board is None:
         return Verdict(filter="fits", reason=_none_of(want.asks[0]))
     labels = tuple([node.label(key) for key in want.keys])
-    free = node.free_over(request.start, request.end)
+    free = node.free_units
     found = verdict(board.layout, free, want, labels, binpack=binpack)
     if plugins is None or found.filter == "fits" or plugins.pickers.keys().isdisjoint(want.kinds):
         return found
@@ -46,7 +54,7 @@ def granted(request: Request, node: NodeView, *, binpack: bool, plugins: Run | N
     want, board = request.want, node.board
     if want is None or board is None:
         return ()
-    picks = devices_on(request, node, binpack=binpack, plugins=plugins).picks[: want.own]
+    picks = devices_on(request, node.over(request), binpack=binpack, plugins=plugins).picks[: want.own]
     return tuple(
         Granted(board.ids[atom], ask.kind, ask.units, board.layout.positions[atom])
         for ask, atoms in zip(want.asks, picks, strict=False)
@@ -70,7 +78,7 @@ def amounts_on(request: Request, node: NodeView) -> tuple[tuple[int, ...], tuple
     """By class asked for: units in use over the window, and units that there are."""
     if request.want is None or node.board is None:
         return (), ()
-    return units_on(request.want, node.board.layout, node.free_over(request.start, request.end))
+    return units_on(request.want, node.board.layout, node.free_units)
 
 
 def units_on(want: Wanted, layout: Layout, free: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -84,8 +92,11 @@ def units_on(want: Wanted, layout: Layout, free: tuple[int, ...]) -> tuple[tuple
     return tuple(used), tuple(has)
 
 
-def claim_for(request: Request, node: str, allocation: str, devices: tuple[Granted, ...] = ()) -> Claim:
+def claim_for(
+    request: Request, node: str, allocation: str, devices: tuple[Granted, ...] = (), inside: Inside | None = None
+) -> Claim:
     """The claim that placing this request on that node makes: the job's own amounts, not its group's."""
+    end = request.end if inside is None else inside.end
     return Claim(
         allocation,
         node,
@@ -95,8 +106,10 @@ def claim_for(request: Request, node: str, allocation: str, devices: tuple[Grant
         request.exclusive,
         request.tenant,
         tuple((atom.id, atom.units) for atom in devices),
-        request.start if devices and request.end is not None else None,
-        request.end if devices else None,
+        request.start if end is not None or inside is not None else None,
+        end,
+        None if inside is None else inside.reservation,
+        inside is not None,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from placement.answers import Placed, Provision, Ranked
-from placement.bookings import granted, leased
+from placement.bookings import Granted, granted, leased
 from placement.filters import refusal
 from placement.fleet import FleetView
 from placement.levels import key_of, violations
@@ -17,6 +17,7 @@ from placement.policy import PoolPolicy, TierPolicy
 from placement.ranking import Ranking, draw
 from placement.request import Request
 from placement.scene import Scene
+from placement.within import Part, parts
 
 Seed = int | str | None
 
@@ -47,12 +48,32 @@ class Cascade:
         self.chances = request.second_chance & request.excluded.keys()
         self.lenient = lenient(request)
         self.taken_back: Ranked | None = None
-        """The excluded node that was taken after all."""
+        """The node that was taken without a look through its tier: an excluded one, or one in a reservation."""
 
     def answer(self) -> Placed | Provision | None:
+        """What is reserved for it comes first."""
         if self.request.role == "backup" and any(self.request.forbid):
-            return self._walk(compliant=True) or self._walk(compliant=False)
-        return self._walk(compliant=False)
+            found = self._reserved(compliant=True) or self._walk(compliant=True)
+            if found is not None:
+                return found
+        return self._reserved(compliant=False) or self._walk(compliant=False)
+
+    def _reserved(self, *, compliant: bool) -> Placed | None:
+        """The best place in a reservation that is meant for this request; an exclusion that may be waived is."""
+        asked, found = self.lenient, list[tuple[Ranked, Part, TierPolicy]]()
+        for part in parts(asked, self.fleet):
+            tier = next((tier for tier in self.policy.tiers if tier.name == part.node.tier), None)
+            if tier is None or refusal(asked, part.node, self.finder.scene(tier)) is not None:
+                continue
+            entry = ranked(asked, part.node, self.finder.scene(tier), self.policy.ranking)
+            if not (compliant and entry.violated):
+                found.append((entry, part, tier))
+        if not found:
+            return None
+        best, part, tier = min(found, key=lambda one: (*best_first(one[0]), one[1].inside))
+        self.taken_back = best
+        atoms = self._atoms(part.node, tier)
+        return Placed(best.node, tier.name, best.violated, atoms, part.inside)
 
     def _walk(self, *, compliant: bool) -> Placed | Provision | None:
         """The first tier that has a node or can start one."""
@@ -81,11 +102,13 @@ class Cascade:
         assert node is not None
         if self.request.lease:
             return Placed(best.node, tier.name, best.violated, leased(node))
+        return Placed(best.node, tier.name, best.violated, self._atoms(node, tier))
+
+    def _atoms(self, node: NodeView, tier: TierPolicy) -> tuple[Granted, ...]:
+        if not self.request.want:
+            return ()
         plugins = self.finder.scene(tier).plugins
-        atoms = (
-            granted(self.request, node, binpack=tier.packing == "binpack", plugins=plugins) if self.request.want else ()
-        )
-        return Placed(best.node, tier.name, best.violated, atoms)
+        return granted(self.request, node, binpack=tier.packing == "binpack", plugins=plugins)
 
 
 def nodes_named(names: Iterable[str], fleet: FleetView, pool: str, tier: TierPolicy) -> list[NodeView]:

@@ -176,6 +176,7 @@ def refusals(request: Request, node: NodeView, scene: Scene) -> tuple[Rejection,
 
 
 def _each(request: Request, node: NodeView, scene: Scene) -> Iterator[Rejection]:
+    node = node.over(request)
     kept = True
     for name, rule in FILTERS:
         reason = rule(request, node, scene)

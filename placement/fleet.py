@@ -19,7 +19,7 @@ class FleetView:
     place, so a copy costs a few dictionaries and a plan made from one keeps what it saw.
     """
 
-    __slots__ = ("_claims", "_indexes", "_nodes", "_on", "_owners", "_pool_revisions", "_pools", "revision")
+    __slots__ = ("_claims", "_held", "_indexes", "_nodes", "_on", "_owners", "_pool_revisions", "_pools", "revision")
 
     def __init__(self) -> None:
         self._nodes: dict[str, NodeView] = {}
@@ -27,6 +27,8 @@ class FleetView:
         self._claims: dict[str, Claim] = {}
         self._on: dict[str, Mapping[str, Claim]] = {}
         self._owners: dict[str, Mapping[str, str]] = {}
+        self._held: dict[str, Mapping[str, Claim]] = {}
+        """By holder, the claims of reservations that are meant for him."""
         self._pool_revisions: dict[str, int] = {}
         self._indexes: dict[str, PoolIndex] = {}
         self.revision = 0
@@ -57,6 +59,8 @@ class FleetView:
         self._claims[claim.allocation] = claim
         owned = self._owners.get(claim.owner, _NOWHERE)
         self._owners[claim.owner] = {**owned, claim.allocation: claim.node}
+        if claim.holder is not None:
+            self._held[claim.holder] = {**self._held.get(claim.holder, _NO_CLAIMS), claim.allocation: claim}
         self._set_claims(claim.node, {**self._on.get(claim.node, _NO_CLAIMS), claim.allocation: claim})
 
     def drop_claim(self, allocation: str) -> None:
@@ -69,6 +73,9 @@ class FleetView:
             self._owners[claim.owner] = owned
         else:
             del self._owners[claim.owner]
+        if claim.holder is not None:
+            held = self._held[claim.holder]
+            self._held[claim.holder] = {key: other for key, other in held.items() if key != allocation}
         rest = {key: other for key, other in self._on[claim.node].items() if key != allocation}
         self._set_claims(claim.node, rest)
 
@@ -99,6 +106,11 @@ class FleetView:
         """Names of the nodes that hold a claim of this owner, sorted."""
         return tuple(sorted(set(self._owners.get(owner, _NOWHERE).values())))
 
+    def held_for(self, holders: Iterable[str]) -> tuple[Claim, ...]:
+        """Claims of reservations that are meant for one of these, by allocation."""
+        found = {name: claim for holder in holders for name, claim in self._held.get(holder, _NO_CLAIMS).items()}
+        return tuple(found[name] for name in sorted(found))
+
     def pool_revision(self, name: str) -> int:
         """The view's revision at the last write that touched this pool; 0 if none did."""
         return self._pool_revisions.get(name, 0)
@@ -117,6 +129,7 @@ class FleetView:
         twin._claims = dict(self._claims)
         twin._on = dict(self._on)
         twin._owners = dict(self._owners)
+        twin._held = dict(self._held)
         twin._pool_revisions = dict(self._pool_revisions)
         twin.revision = self.revision
         return twin

@@ -109,5 +109,5 @@ def _book(scratch: FleetView, request: Request, placed: Placed, number: int) -> 
     if request.lease:
         node = scratch.node(placed.node)
         assert node is not None
-        claim = claim._replace(amounts=node.free, exclusive=True)
+        claim = claim._replace(amounts=node.over(request).free, exclusive=True)
     scratch.put_claim(claim)

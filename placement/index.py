@@ -34,6 +34,9 @@ class PoolIndex:
         self.members = members
         self.standings: dict[Hashable, Any] = {}
         """What was worked out for the classes as they are; forgotten when there is a new one."""
+        self.odd: set[str] = {name for name, node in members.items() if node.odd}
+        """Nodes of which more than devices is held for a time: what they are depends on when."""
+        self.timed: set[str] = {name for name, node in members.items() if node.timed}
         self.holding: dict[str, set[str]] = {}
         """By port, the nodes on which it is taken."""
         self._ports: dict[str, frozenset[str]] = {}
@@ -55,6 +58,8 @@ class PoolIndex:
         """Take in that a node came, went or changed."""
         node = self.members.get(name)
         self._set_ports(name, NO_PORTS if node is None else node.taken_ports)
+        for names, there in ((self.odd, node is not None and node.odd), (self.timed, node is not None and node.timed)):
+            (names.add if there else names.discard)(name)
         if node is None:
             self._known.pop(name, None)
             for shelf in self._shelves.values():

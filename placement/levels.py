@@ -100,6 +100,7 @@ CRITERIA: dict[str, Criterion] = {
 
 def key_of(ranking: Ranking, request: Request, node: NodeView, scene: Scene) -> tuple[int, ...]:
     """One weighted sum a level; the greater tuple is the better node, equal ones go by name."""
+    node = node.over(request)
     return tuple(
         sum(weight * measured(name, request, node, scene) for name, weight in level) for level in ranking.levels
     )

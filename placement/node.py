@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from placement.amounts import NOTHING, Amounts
 from placement.boards import WHOLE, Board
-from placement.request import SYSTEM_PREFIX
+from placement.request import SYSTEM_PREFIX, Request
+from resources.windows import Hold, lasting, overlap, peak
 
 NO_SCHEDULE_ORDER = ("unreachable", "no inventory", "terminating", "unhealthy", "not ready", "cordoned", "dedicated")
 
@@ -27,17 +28,21 @@ class Claim(NamedTuple):
     """Atoms by id with the units that are booked of each."""
     start: float | None = None
     end: float | None = None
-    """The window of its bookings, half open. None: from ever, for ever."""
+    """The window of all that it holds, half open. None: from ever, for ever."""
+    reservation: str | None = None
+    """The reservation that holds it, by uid."""
+    inside: bool = False
+    """A job holds it, and takes it from what the reservation holds."""
+    holder: str | None = None
+    """Whose jobs may take it: PROJECT/BUNDLE, or one job's PROJECT/BUNDLE.ROLE.JOB."""
 
     @property
     def timed(self) -> bool:
         return self.start is not None or self.end is not None
 
     def overlaps(self, start: float | None, end: float | None) -> bool:
-        """Whether the bookings are in the way of somebody in that window."""
-        ended = self.end is not None and start is not None and self.end <= start
-        later = self.start is not None and end is not None and self.start >= end
-        return not ended and not later
+        """Whether it is in the way of somebody in that window."""
+        return overlap(self.start, self.end, start, end)
 
 
 class Spare(NamedTuple):
@@ -76,7 +81,9 @@ class NodeView:
     free_units: tuple[int, ...] = field(init=False, repr=False, compare=False)
     """By atom of the board, what no claim books, at whatever time."""
     timed: bool = field(init=False, repr=False, compare=False)
-    """Whether a claim books devices for a time only."""
+    """Whether a claim is for a time only."""
+    seen: Any = field(init=False, repr=False, compare=False)
+    """The window that was asked about last, and the node over it."""
     stamp: object = field(init=False, repr=False, compare=False)
     """The same object for as long as only claims change."""
 
@@ -86,34 +93,70 @@ class NodeView:
 
     def _count_claims(self) -> None:
         claims = self.claims.values()
+        timed = any(claim.timed for claim in claims)
         used = NOTHING
         for claim in claims:
             used = used.plus(claim.amounts)
         put = object.__setattr__
-        put(self, "used", used)
+        put(self, "used", _held(list(claims), None, None) if timed else used)
         put(self, "taken_ports", frozenset(port for claim in claims for port in claim.ports))
         put(self, "owners", frozenset(claim.owner for claim in claims))
         put(self, "holders", frozenset(claim.owner for claim in claims if claim.exclusive))
-        put(self, "free_units", () if self.board is None else _free(self.board, claims))
-        put(self, "timed", self.board is not None and any(claim.devices and claim.timed for claim in claims))
+        put(self, "free_units", () if self.board is None else _free(self.board, claims, None, None))
+        put(self, "timed", timed)
+        put(self, "seen", None)
 
     @property
     def free(self) -> Amounts:
         """Capacity less claims; below zero where a node turned out smaller than what it carries."""
         return self.capacity.minus(self.used)
 
-    def free_over(self, start: float | None, end: float | None) -> tuple[int, ...]:
-        """Units by atom that are free for the whole of a window."""
-        if not self.timed or self.board is None:
-            return self.free_units
-        return _free(self.board, [claim for claim in self.claims.values() if claim.overlaps(start, end)])
+    def over(self, request: Request) -> NodeView:
+        """The node as it is for the whole of the request's window: what is held then is what is in the way.
+
+        A job whose time is over is there until its claim is dropped, for whoever begins at once.
+        """
+        if not self.timed:
+            return self
+        asked = start, end, _ = (request.start, request.end, request.at_once)
+        if self.seen is not None and self.seen[0] == asked:
+            found: NodeView = self.seen[1]
+            return found
+        claims = [_lasting(claim, start) if request.at_once else claim for claim in self.claims.values()]
+        there = [claim for claim in claims if claim.overlaps(start, end)]
+        twin = self.like(
+            used=_held(there, start, end),
+            taken_ports=frozenset(port for claim in there for port in claim.ports),
+            owners=frozenset(claim.owner for claim in there),
+            holders=frozenset(claim.owner for claim in there if claim.exclusive),
+            free_units=() if self.board is None else _free(self.board, there, start, end),
+            timed=False,
+        )
+        object.__setattr__(self, "seen", (asked, twin))
+        return twin
+
+    def like(self, **other: Any) -> NodeView:
+        """The same node, other figures: what was worked out for one question, and serves no other."""
+        twin = object.__new__(NodeView)
+        put = object.__setattr__
+        for each in _ALL:
+            put(twin, each, other[each] if each in other else getattr(self, each))
+        return twin
+
+    @property
+    def odd(self) -> bool:
+        """Whether more than devices is held of it for a time."""
+        if not self.timed:
+            return False
+        timed = (claim for claim in self.claims.values() if claim.timed)
+        return any(claim.exclusive or claim.inside or claim.ports or any(claim.amounts) for claim in timed)
 
     @property
     def free_always(self) -> tuple[int, ...]:
         """Units by atom that are free whatever the window, bookings for a time apart."""
         if not self.timed or self.board is None:
             return self.free_units
-        return _free(self.board, [claim for claim in self.claims.values() if not claim.timed])
+        return _free(self.board, [claim for claim in self.claims.values() if not claim.timed], None, None)
 
     @property
     def unconsumed_spare(self) -> bool:
@@ -138,16 +181,30 @@ class NodeView:
         return twin
 
 
-def _free(board: Board, claims: Iterable[Claim]) -> tuple[int, ...]:
+def _lasting(claim: Claim, now: float | None) -> Claim:
+    return claim._replace(end=lasting(claim.end, now)) if claim.inside else claim
+
+
+def _held(claims: Sequence[Claim], start: float | None, end: float | None) -> Amounts:
+    """The most that is held of each amount at once."""
+    return Amounts(*(peak([_hold(c, c.amounts[at]) for c in claims], start, end) for at in range(len(NOTHING))))
+
+
+def _hold(claim: Claim, amount: int) -> Hold:
+    return Hold(amount, claim.start, claim.end, claim.reservation, claim.inside)
+
+
+def _free(board: Board, claims: Iterable[Claim], start: float | None, end: float | None) -> tuple[int, ...]:
     """Below zero where more is booked than there is. What is booked of atoms that are gone counts nowhere."""
-    free = dict.fromkeys(board.ids, WHOLE)
+    holds: dict[str, list[Hold]] = {atom: [] for atom in board.ids}
     for claim in claims:
         for atom, units in claim.devices:
-            if atom in free:
-                free[atom] -= units
-    return tuple(free.values())
+            if atom in holds:
+                holds[atom].append(_hold(claim, units))
+    return tuple(WHOLE - peak(held, start, end) if held else WHOLE for held in holds.values())
 
 
+_ALL = tuple(each.name for each in fields(NodeView))
 _FACTS = (*(each.name for each in fields(NodeView) if each.init and each.name != "claims"), "stamp")
 
 

@@ -15,7 +15,7 @@ def picked(request: Request, node: NodeView, plugins: Run, *, binpack: bool) -> 
     want, board = request.want, node.board
     assert want is not None
     assert board is not None
-    free = list(node.free_over(request.start, request.end))
+    free = list(node.free_units)
     picks: dict[int, tuple[int, ...]] = {}
     for at, ask in enumerate(want.asks):
         if ask.kind not in plugins.pickers:

@@ -72,7 +72,11 @@ class Request:
     """The whole node, whatever keeps others away from it; another tenant's dedication still does."""
     start: float | None = None
     end: float | None = None
-    """The window for which devices must be free, half open. None: from ever, for ever."""
+    """The window for which all of it must be free, half open. None: from ever, for ever."""
+    at_once: bool = True
+    """It begins with its placement, so whoever is still there is in its way."""
+    holders: frozenset[str] = frozenset()
+    """The names under which a reservation may be meant for this job: PROJECT/BUNDLE, and its own."""
     want: Wanted | None = field(init=False, repr=False, compare=False)
     """All devices that must be free; None where none are asked for."""
 

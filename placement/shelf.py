@@ -164,7 +164,7 @@ class Shelf:
 
     def place(self, node: NodeView, group: NodeClass) -> None:
         """Put a node where it belongs now."""
-        if node.timed and self._like is not None:
+        if node.timed and not node.odd and node.board is not None and self._like is not None:
             self._put_off(node, group)
             return
         if self.calendar is not None:

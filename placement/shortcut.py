@@ -55,6 +55,7 @@ def _told(cascade: Cascade, search: Search, first: int) -> Plan:
         return Plan(answer, nodes, levels=levels)
     told = search.ranked(first)
     if cascade.taken_back is not None:
+        told = [entry for entry in told if entry.node != cascade.taken_back.node]
         told.append(cascade.taken_back)
     return Plan(answer, nodes, tuple(told[:first]), refused=search.refused(cascade, final=False), levels=levels)
 
@@ -81,7 +82,8 @@ class Search:
         self.around = scene_of(request, fleet, STRAY, policy.plugins)
         self.looked_at: dict[str, TierPolicy] = {}
         self._scenes: dict[str, Scene] = {}
-        self.special = request.forbid.nodes.union(fleet.nodes_of(request.owner))
+        shifting = self.index.timed if request.exclusive or request.lease else self.index.odd
+        self.special = request.forbid.nodes.union(fleet.nodes_of(request.owner), shifting)
         self.asked: tuple[int, ...] = request.asked
         self.timed: Timed | None = None
         if request.want is not None:

@@ -20,6 +20,7 @@ from placement.request import ANY_VALUE, CAPABILITY_PREFIX, DRIVER_PREFIX, Reque
 from placement.scene import scene_of
 from placement.shortcut import place
 from placement.survey import plan
+from resources.instants import rfc3339
 
 MOST = 5
 TRIES = 8
@@ -113,9 +114,22 @@ def uncordoned(study: Study) -> Iterator[Trial]:
             yield study.trial(f"{node.name} was not cordoned", f"rmctl uncordon {node.name}", fleet=fleet)
 
 
+def begun(study: Study) -> Iterator[Trial]:
+    """A reservation that is meant for it and is still to come."""
+    asked = study.request
+    for claim in study.fleet.held_for(asked.holders):
+        if claim.start is not None and asked.start is not None and claim.start > asked.start:
+            text = f"its reservation {spoken(claim.owner)} had begun, at {rfc3339(claim.start)}"
+            yield study.trial(text, request=replace(asked, start=claim.start, end=None))
+
+
 def asking_less(study: Study) -> Iterator[Trial]:
     """The largest amounts that some node, or a machine that a tier may start, has room for."""
-    rooms = [node.free for node, against in study.nodes if {rejection.filter for rejection in against} == {"fits"}]
+    rooms = [
+        node.over(study.request).free
+        for node, against in study.nodes
+        if {rejection.filter for rejection in against} == {"fits"}
+    ]
     if study.policy.provisioning:
         rooms += [shape.capacity for tier in study.policy.tiers if tier.elastic for shape in tier.shapes]
     asked = study.request.asked
@@ -241,6 +255,7 @@ def _at_least(capacity: Amounts, asked: Amounts) -> Amounts:
 
 
 PROPOSALS: tuple[tuple[Callable[[Study], Iterator[Trial]], int], ...] = (
+    (begun, 1),
     (uncordoned, 1),
     (asking_less, 1),
     (asking_for_fewer, 1),

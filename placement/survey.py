@@ -93,6 +93,7 @@ def plan(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed =
     kept = [entry for made in looked_at for entry in made.kept]
     rejections = [rejection for made in looked_at for rejection in made.refused]
     if cascade.taken_back is not None:
+        kept = [entry for entry in kept if entry.node != cascade.taken_back.node]
         kept.append(cascade.taken_back)
         rejections = [rejection for rejection in rejections if rejection.node != cascade.taken_back.node]
     if answer is None:

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from placement.answers import Answer, Placed, Plan, Provision, Unschedulable
+from placement.bookings import Inside
 from placement.cascade import Seed, lenient
 from placement.filters import refusals
 from placement.fleet import FleetView
@@ -18,6 +19,7 @@ from placement.request import Request
 from placement.scene import scene_of
 from placement.sentence import MOST_REASONS
 from placement.survey import STRAY, plan
+from resources.instants import rfc3339
 
 FIRST_RANKED = 10
 
@@ -100,12 +102,19 @@ def outcome_of(answer: Answer) -> Outcome:
 def sentence(done: Plan) -> str:
     """The plan in one sentence that stands alone."""
     match done.answer:
-        case Placed(node=node, tier=tier):
-            return f"{node} of {done.nodes} nodes, tier {tier}"
+        case Placed(node=node, tier=tier, inside=inside):
+            return f"{node} of {done.nodes} nodes, tier {tier}{_within(inside)}"
         case Provision(tier=tier, shape=shape):
             return f"a new {shape.instance_type} in tier {tier}"
         case Unschedulable(reason=reason):
             return reason
+
+
+def _within(inside: Inside | None) -> str:
+    if inside is None:
+        return ""
+    until = "" if inside.end is None else f" until {rfc3339(inside.end)}"
+    return f", in its reservation {inside.name}{until}"
 
 
 def summary(done: Plan, ranking: Ranking) -> Summary:

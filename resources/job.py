@@ -83,6 +83,14 @@ class Restarts(Frozen):
     moved: int = 0
 
 
+class TakenFrom(Frozen):
+    """A reservation that a job takes its room from, and leaves when it ends."""
+
+    name: str
+    uid: str
+    until: Instant | None = None
+
+
 class JobStatus(Status):
     phase: Phase = "pending"
     node: str | None = None
@@ -100,6 +108,7 @@ class JobStatus(Status):
     ports: tuple[str, ...] = ()
     gpu_index: int | None = None
     devices: tuple[str, ...] = ()
+    reservation: TakenFrom | None = None
     restarts: Restarts = Restarts()
     next_start_at: Instant | None = None
     last_exit: LastExit | None = None

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
-from typing import Any
 
-from sqlalchemy import Row, bindparam, delete, func, insert, literal_column, or_, select, update
+from sqlalchemy import Integer, bindparam, delete, insert, literal_column, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from resources.allocation import Allocation
-from resources.canonical import canonical
 from resources.devices import WHOLE, Device
+from store import placement_log, timed
+from store.device_rows import read, written
 from store.errors import Short
 from store.notes import DevicesSet
 from store.statements import prepared
 from store.tables import device_bookings, devices
 from store.tx import Tx
-
-FOREVER = 1e18
-"""The end of a booking that has none, in the guard's arithmetic."""
 
 _usable = prepared(
     select(devices.c.id).where(
@@ -29,21 +25,11 @@ _usable = prepared(
         devices.c.bookable == 1,
     )
 )
-_overlapping = (
-    select(func.coalesce(func.sum(device_bookings.c.units), 0))
-    .where(
-        device_bookings.c.node == bindparam("node"),
-        device_bookings.c.device == bindparam("device"),
-        or_(device_bookings.c.ends_at.is_(None), device_bookings.c.ends_at > bindparam("starts_at")),
-        device_bookings.c.starts_at < bindparam("until"),
-    )
-    .scalar_subquery()
-)
 _named = ("node", "device", "allocation", "units", "starts_at", "ends_at")
 _book = prepared(
     insert(device_bookings).from_select(
         list(_named),
-        select(*(bindparam(name) for name in _named)).where(bindparam("units") + _overlapping <= WHOLE),
+        select(*(bindparam(name) for name in _named)).where(bindparam("most", type_=Integer) <= WHOLE),
     )
 )
 _free = prepared(delete(device_bookings).where(device_bookings.c.allocation == bindparam("a")))
@@ -74,12 +60,10 @@ def book(tx: Tx, allocation: Allocation) -> None:
         if tx.execute(_usable, {"n": node, "d": device}).first() is None:
             raise Short(node, f"an atom on {node} turned unhealthy or unbookable")
     start = tx.now if allocation.starts_at is None else allocation.starts_at
+    most = timed.units(tx, allocation) if allocation.devices else {}
     for device, units in allocation.devices:
         values = {"node": node, "device": device, "allocation": allocation.id, "units": units, "starts_at": start}
-        values |= {
-            "ends_at": allocation.ends_at,
-            "until": FOREVER if allocation.ends_at is None else allocation.ends_at,
-        }
+        values |= {"ends_at": allocation.ends_at, "most": most[device]}
         if tx.write(_book, values).rowcount == 0:
             raise Short(node, f"an atom on {node} was booked concurrently")
 
@@ -108,56 +92,29 @@ def set_devices(tx: Tx, node: str, found: Iterable[Device]) -> None:
     for gone in {device.id for device in before} - {device.id for device in wanted}:
         tx.write(_drop, {"n": node, "d": gone})
     for position, device in enumerate(wanted):
-        tx.write(_set, _row(node, position, device))
-    tx.note(DevicesSet(node, wanted))
+        tx.write(_set, written(node, position, device))
+    tx.note(DevicesSet(node, wanted, placement_log.devices_set(tx, node, wanted)))
 
 
 def sicken(tx: Tx, node: str, ids: Iterable[str]) -> None:
     """What a node says is sick takes nothing more from now on; when it counts as well again is for others to say."""
     if sum(tx.write(_sicken, {"n": node, "d": device}).rowcount for device in ids):
-        tx.note(DevicesSet(node, devices_of(tx, node)))
+        found = devices_of(tx, node)
+        tx.note(DevicesSet(node, found, placement_log.devices_set(tx, node, found)))
 
 
 def devices_of(tx: Tx, node: str) -> tuple[Device, ...]:
-    return tuple(map(_read, tx.execute(_listed_on, {"n": node})))
+    return tuple(read(row._mapping) for row in tx.execute(_listed_on, {"n": node}))
 
 
 def all_devices(tx: Tx) -> dict[str, tuple[Device, ...]]:
     """By node, for nodes that have any."""
     found: dict[str, list[Device]] = {}
     for row in tx.execute(_list):
-        found.setdefault(row.node, []).append(_read(row))
+        found.setdefault(row.node, []).append(read(row._mapping))
     return {node: tuple(listed) for node, listed in found.items()}
 
 
 def all_bookings(tx: Tx) -> tuple[tuple[str, str, str, int], ...]:
     """Node, device, allocation and units of every booking."""
     return tuple((row.node, row.device, row.allocation, row.units) for row in tx.execute(_booked))
-
-
-def _row(node: str, position: int, device: Device) -> dict[str, Any]:
-    return {
-        "node": node,
-        "id": device.id,
-        "class": device.kind,
-        "attributes": canonical(device.attributes),
-        "healthy": int(device.healthy),
-        "bookable": int(device.bookable),
-        "position": position,
-        "numa": device.numa,
-        "parent": device.parent,
-        "links": canonical(device.links),
-    }
-
-
-def _read(row: Row[Any]) -> Device:
-    return Device(
-        id=row.id,
-        kind=row._mapping["class"],
-        attributes=json.loads(row.attributes),
-        healthy=bool(row.healthy),
-        bookable=bool(row.bookable),
-        numa=row.numa,
-        parent=row.parent,
-        links=json.loads(row.links),
-    )

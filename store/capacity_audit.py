@@ -12,7 +12,7 @@ from sqlalchemy.dialects.sqlite import insert
 from resources.canonical import Document
 from resources.facts import Instance
 from resources.names import shown
-from store import bookings, ledger, nodes, resources
+from store import bookings, ledger, nodes, resources, timed
 from store.effects import OPEN
 from store.tables import effects, node_scalars, pool_rollup, port_claims
 from store.tables import resources as resources_table
@@ -121,8 +121,11 @@ def _rolled(tx: Tx) -> dict[tuple[str, str], tuple[int, int]]:
 
 
 def _over(tx: Tx) -> Iterator[Finding]:
+    """At some instant from now on."""
     for row in tx.execute(select(node_scalars).where(node_scalars.c.allocated > node_scalars.c.capacity)).all():
-        yield Finding("over", row.node, f"{row.resource}: {row.allocated} claimed of {row.capacity}")
+        capacity, most = timed.promised(tx, row.node)[row.resource]
+        if most > capacity:
+            yield Finding("over", row.node, f"{row.resource}: {most} claimed of {capacity}")
 
 
 def _instances(tx: Tx, strays: Iterable[Instance]) -> Iterator[Finding]:
@@ -140,11 +143,13 @@ def _instances(tx: Tx, strays: Iterable[Instance]) -> Iterator[Finding]:
 
 
 def _idle(tx: Tx) -> Iterator[Finding]:
-    """Room that a job keeps between two starts, or has ahead of its hour, is as it should be."""
+    """Room that a job keeps between two starts, or has ahead of its hour, is as it should be; so is a booking."""
     alive = {(i.uid, i.id) for i in nodes.list_instances(tx) if i.alive}
     busy = set(tx.execute(select(effects.c.uid).where(OPEN).distinct()).scalars().all())
     kept = {job.uid for job in resources.list_all(tx, "job") if job.status.phase in KEEPS_ROOM}
     for allocation in ledger.list_allocations(tx):
+        if allocation.owner.kind != "job":
+            continue
         facts = nodes.facts(tx, allocation.node)
         connected = facts is not None and facts.connected
         if connected and allocation.uid not in busy | kept and (allocation.uid, allocation.instance) not in alive:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,10 +9,8 @@ from sqlalchemy import Integer, Row, bindparam, delete, func, insert, or_, selec
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from resources.allocation import Allocation
-from resources.canonical import canonical
-from resources.devices import Booking
-from resources.reference import Ref
-from store import bookings, node_labels
+from store import bookings, node_labels, placement_log, timed
+from store.allocation_rows import read, written
 from store.errors import Short
 from store.notes import BlocksChanged, Released, Reserved, RoomSet
 from store.statements import prepared
@@ -34,7 +31,7 @@ _take = prepared(
     .where(
         node_scalars.c.node == bindparam("n"),
         node_scalars.c.resource == bindparam("r"),
-        node_scalars.c.allocated + bindparam("a") <= node_scalars.c.capacity,
+        node_scalars.c.allocated + bindparam("x") <= node_scalars.c.capacity,
     )
     .values(allocated=node_scalars.c.allocated + bindparam("a"))
 )
@@ -115,16 +112,19 @@ def reserve(tx: Tx, allocation: Allocation, labels: Mapping[str, str] | None = N
     if gone is not None:
         raise Short(allocation.node, f"{allocation.node} no longer has label {gone}")
     bookings.book(tx, allocation)
+    extra = timed.taking(tx, allocation)
     for resource, amount in scalars(allocation):
-        values = {"n": allocation.node, "r": resource, "a": amount}
+        values = {"n": allocation.node, "r": resource, "a": amount, "x": extra[resource]}
         if amount and tx.write(_take, values).rowcount == 0:
             raise Short(allocation.node, f"{resource} on {allocation.node} ran out")
     for port in allocation.ports:
         if tx.write(_port, {"node": allocation.node, "port": port, "allocation": allocation.id}).rowcount == 0:
             raise Short(allocation.node, f"{port} on {allocation.node} was taken concurrently")
-    tx.write(_insert, {**_row(allocation), "created_at": tx.now})
+    tx.write(_insert, {**written(allocation), "created_at": tx.now})
     _roll(tx, allocation.pool, {r: (0, a) for r, a in scalars(allocation) if a})
-    tx.note(Reserved(allocation))
+    tx.note(Reserved(allocation, placement_log.claimed(tx, allocation)))
+    for changed in timed.prolong(tx, allocation):
+        tx.note(Reserved(changed, placement_log.claimed(tx, changed)))
 
 
 def release(tx: Tx, allocation_id: str) -> Allocation | None:
@@ -139,13 +139,13 @@ def release(tx: Tx, allocation_id: str) -> Allocation | None:
     tx.write(_free_ports, {"i": found.id})
     tx.write(_delete, {"i": found.id})
     _roll(tx, found.pool, {r: (0, -a) for r, a in scalars(found) if a})
-    tx.note(Released(found))
+    tx.note(Released(found, placement_log.let_go(tx, found.id)))
     return found
 
 
 def find(tx: Tx, allocation_id: str) -> Allocation | None:
     row = tx.execute(_by_id, {"i": allocation_id}).first()
-    return None if row is None else _read(row)
+    return None if row is None else read(row)
 
 
 def list_allocations(
@@ -158,7 +158,7 @@ def list_allocations(
         rows = tx.execute(_listed_on, {"n": node})
     else:
         rows = tx.execute(_listed)
-    found = map(_read, rows)
+    found = map(read, rows)
     return tuple(a for a in found if pool in (None, a.pool) and node in (None, a.node))
 
 
@@ -230,50 +230,6 @@ def _roll(tx: Tx, pool: str, deltas: dict[str, tuple[int, int]]) -> None:
     for resource, (capacity, allocated) in deltas.items():
         if capacity or allocated:
             tx.write(_add_rollup, {"pool": pool, "resource": resource, "capacity": capacity, "allocated": allocated})
-
-
-def _row(a: Allocation) -> dict[str, Any]:
-    return {
-        "id": a.id,
-        "uid": a.uid,
-        "owner_project": a.owner.project,
-        "owner_name": a.owner.name,
-        "instance": a.instance,
-        "pool": a.pool,
-        "node": a.node,
-        "capacity_milli": a.capacity_milli,
-        "cores": a.cores,
-        "memory_mib": a.memory_mib,
-        "ports": canonical(list(a.ports)),
-        "exclusive": int(a.exclusive),
-        "kind": a.owner.kind,
-        "devices": canonical([list(booking) for booking in a.devices]),
-        "starts_at": a.starts_at,
-        "ends_at": a.ends_at,
-        "tenant": a.tenant,
-        "lease": int(a.lease),
-    }
-
-
-def _read(row: Row[Any]) -> Allocation:
-    return Allocation(
-        id=row.id,
-        uid=row.uid,
-        owner=Ref(row.kind, row.owner_name, row.owner_project),
-        instance=row.instance,
-        pool=row.pool,
-        node=row.node,
-        capacity_milli=row.capacity_milli,
-        cores=row.cores,
-        memory_mib=row.memory_mib,
-        ports=tuple(json.loads(row.ports)),
-        exclusive=bool(row.exclusive),
-        devices=tuple(Booking(*booking) for booking in json.loads(row.devices)) if row.devices != "[]" else (),
-        starts_at=row.starts_at,
-        ends_at=row.ends_at,
-        tenant=row.tenant,
-        lease=bool(row.lease),
-    )
 
 
 def all_rooms(tx: Tx) -> dict[str, dict[str, tuple[int, int]]]:

@@ -21,19 +21,24 @@ class Written:
 
 @dataclass(frozen=True)
 class Gone:
-    """A resource was removed."""
+    """A resource was removed, at a revision of its own."""
 
     resource: Resource[Any, Any]
+    revision: int = 0
 
 
 @dataclass(frozen=True)
 class Reserved:
     allocation: Allocation
+    number: int = 0
+    """Of the entry in the log of placements."""
 
 
 @dataclass(frozen=True)
 class Released:
     allocation: Allocation
+    number: int = 0
+    """Of the entry in the log of placements."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,8 @@ class DevicesSet:
 
     node: str
     devices: tuple[Device, ...]
+    number: int = 0
+    """Of the entry in the log of placements."""
 
 
 @dataclass(frozen=True)

@@ -253,9 +253,9 @@ def remove_if_free(tx: Tx, resource: AnyResource) -> bool:
     tx.write(_delete, {"u": resource.uid})
     consequences.removed(tx, resource)
     queue.remove(tx, resource.ref)
-    changes.append(tx, "DELETED", resource.ref, resource.uid, change_of(with_texts(resource)))
+    revision = changes.append(tx, "DELETED", resource.ref, resource.uid, change_of(with_texts(resource)))
     events.add_new(tx, resource.ref, resource.uid, Event("ResourceDeleted", "gone"))
-    tx.note(Gone(resource))
+    tx.note(Gone(resource, revision))
     if resource.owner is not None:
         owner = by_uid(tx, resource.owner)
         if owner is not None:

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 metadata = MetaData(
@@ -123,6 +124,9 @@ effects = Table(
     Index("ix_effects_target_state", "target", "state"),
 )
 
+TIMED = "kind <> 'job' OR inside IS NOT NULL OR ends_at IS NOT NULL"
+"""Allocations whose amounts are held for a window."""
+
 allocations = Table(
     "allocations",
     metadata,
@@ -145,9 +149,14 @@ allocations = Table(
     Column("ends_at", Double),
     Column("tenant", Text),
     Column("lease", Integer, nullable=False, server_default="0"),
+    Column("holder", Text),
+    Column("inside", Text),
     Index("ix_allocations_uid", "uid"),
     Index("ix_allocations_node", "node"),
     Index("ix_allocations_pool", "pool"),
+    Index(
+        "ix_allocations_timed", "node", sqlite_where=text("kind <> 'job' OR inside IS NOT NULL OR ends_at IS NOT NULL")
+    ),
 )
 
 node_scalars = Table(
@@ -200,6 +209,18 @@ devices = Table(
     Column("numa", Integer),
     Column("parent", Text),
     Column("links", Text, nullable=False, server_default="{}"),
+)
+
+placement_log = Table(
+    "placement_log",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("kind", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("revision", BigInteger, nullable=False),
+    Column("document", Text, nullable=False),
+    Index("ix_placement_log_kind_name_id", "kind", "name", "id"),
+    sqlite_autoincrement=True,
 )
 
 device_bookings = Table(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from tests.placement_devices import device_shares, devices_of, granted, topology
+from tests.placement_windows import ALL, look_into, most, near_by, there
 
 SCALE = 1 << 20
 
@@ -16,7 +17,7 @@ def judge(world, request):
     nodes = [node for node in world.nodes if node.pool == request.pool]
     limits = [True, False] if request.role == "backup" and any(request.forbid) else [False]
     for compliant in limits:
-        answer = cascade(world, request, nodes, compliant)
+        answer = in_reservation(world, request, nodes, compliant) or cascade(world, request, nodes, compliant)
         if answer is not None:
             return answer, {}
     if not nodes:
@@ -28,6 +29,19 @@ def judge(world, request):
     groups = sorted(told.items(), key=lambda item: (-item[1], item[0]))[:5]
     sentence = "; ".join(f"{count} × {reason}" for reason, count in groups)
     return ("no", f"no node fits ({len(nodes)} nodes): {sentence}"), told
+
+
+def in_reservation(world, request, nodes, compliant):
+    asked, fit = forgiven(request), []
+    for node, uid, end, look in look_into(world, request, nodes):
+        tier = tier_of(world, node)
+        broken = flags(request, node.name, node.zone, node.cloud)
+        if tier is None or why_not(world, asked, node, look) is not None or (compliant and broken):
+            continue
+        rank = [-value for value in key(world, asked, node, tier, look)]
+        atoms = granted(world, asked, node, tier, look)
+        fit.append((rank, node.name, uid, end, ("placed", node.name, tier.name, broken, atoms, (uid, end))))
+    return min(fit, key=lambda one: one[:3])[4] if fit else None
 
 
 def cascade(world, request, nodes, compliant):
@@ -73,7 +87,7 @@ def best_of(world, request, nodes, tier, compliant):
     fit.sort(key=lambda entry: ([-value for value in entry[0]], entry[1]))
     _, name, broken = fit[0]
     node = next(node for node in nodes if node.name == name)
-    return ("placed", name, tier.name, broken, granted(world, request, node, tier))
+    return ("placed", name, tier.name, broken, granted(world, request, node, tier), None)
 
 
 def flags(request, name, zone, cloud):
@@ -97,8 +111,12 @@ def on(world, node):
     return [claim for claim in world.claims if claim.node == node.name]
 
 
-def used(world, node, at):
-    return sum(claim.amounts[at] for claim in on(world, node))
+def used(world, request, node, at, look=ALL):
+    return most(there(world, request, node, look), request, look, lambda claim: claim.amounts[at])
+
+
+def room(world, request, node, at, look):
+    return near_by(node.capacity[at], used(world, request, node, at, look), look.amounts[at])
 
 
 def fresh_spare(world, node):
@@ -113,7 +131,7 @@ def say(owner):
     return owner.split("/", 1)[1].replace(".", "/")
 
 
-def why_not(world, request, node):  # noqa: C901  as long as the list it follows
+def why_not(world, request, node, look=ALL):  # noqa: C901  as long as the list it follows
     me, group = request.owner, set(request.together)
     if request.pin is not None and node.name != request.pin:
         return f"pin: pinned to {request.pin}"
@@ -135,24 +153,25 @@ def why_not(world, request, node):  # noqa: C901  as long as the list it follows
             return f"labels: {wanted}" if value == "*" else f"labels: {wanted}={value}"
     asked = request.room or request.amounts
     for at, (name, unit) in enumerate((("vcpu", 1000), ("cores", 1), ("memory", 1))):
-        free = node.capacity[at] - used(world, node, at)
+        free = room(world, request, node, at, look) - used(world, request, node, at, look)
         if asked[at] > 0 and asked[at] > free:
             short = Fraction(max(0, free), unit)
             return f"fits: {float(short):g} of {float(Fraction(asked[at], unit)):g} {name} free"
-    taken = [port for claim in on(world, node) for port in claim.ports]
+    here = there(world, request, node, look)
+    taken = [port for claim in here for port in claim.ports]
     for port in [*request.ports, *request.group_ports]:
         if port in taken:
             return f"ports: {port} taken"
-    atoms = devices_of(world, request, node, tier_of(world, node))
+    atoms = devices_of(world, request, node, tier_of(world, node), look)
     if isinstance(atoms, str):
         return atoms
-    strangers = [claim for claim in on(world, node) if claim.owner != me and claim.owner not in group]
+    strangers = [claim for claim in here if claim.owner != me and claim.owner not in group]
     holders = sorted(claim.owner for claim in strangers if claim.exclusive)
     if holders:
         return f"exclusive: held by {say(holders[0])}"
     if request.exclusive and strangers:
         return "exclusive: other jobs are here"
-    apart = sorted(claim.owner for claim in on(world, node) if claim.owner in request.separate)
+    apart = sorted(claim.owner for claim in here if claim.owner in request.separate)
     if apart:
         return f"separate: {say(apart[0])} is here"
     mates = placed_peers(world, group, me)
@@ -176,10 +195,14 @@ def peer_zones(world, request):
     return found
 
 
-def key(world, request, node, tier):
+def key(world, request, node, tier, look=ALL):
     asked = request.room or request.amounts
-    shares = [Fraction(used(world, node, at) + asked[at], node.capacity[at]) for at in range(3) if asked[at] > 0]
-    shares += device_shares(world, request, node)
+    shares = [
+        Fraction(used(world, request, node, at, look) + asked[at], room(world, request, node, at, look))
+        for at in range(3)
+        if asked[at] > 0
+    ]
+    shares += device_shares(world, request, node, look)
     full = int(sum(shares) / len(shares) * SCALE)
     spare = fresh_spare(world, node)
     near = {zone for _, zones in peer_zones(world, request) for zone in zones} - {""}
@@ -195,7 +218,7 @@ def key(world, request, node, tier):
         "same_zone": SCALE * (request.same_zone == "soft" and node.zone in near),
     }
     mine = [claim for claim in on(world, node) if request.tenant is not None and claim.tenant == request.tenant]
-    measures["topology"] = topology(world, request, node, tier)
+    measures["topology"] = topology(world, request, node, tier, look)
     measures["spread"] = int(Fraction(1, 1 + len(mine)) * SCALE)
     return [sum(weight * measures[name] for name, weight in level) for level in world.policy.ranking.levels]
 

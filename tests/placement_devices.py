@@ -5,6 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations
 
+from tests.placement_windows import ALL, most, there
+
 SCALE = 1 << 20
 WORTH = {"NV": 10, "PIX": 8, "PXB": 6, "PHB": 4, "NODE": 2, "SYS": 0, "?": 5}
 ORDER = ["?", "SYS", "NODE", "PHB", "PXB", "PIX", "NV"]
@@ -14,26 +16,25 @@ def asks_of(request):
     return [*request.devices, *request.group_devices]
 
 
-def free_of(world, request, node):
-    """By id, less what overlaps the window."""
-    free = dict.fromkeys(node.board.ids, 1000)
-    for claim in world.claims:
-        if claim.node != node.name:
-            continue
-        before = None not in (claim.end, request.start) and claim.end <= request.start
-        after = None not in (claim.start, request.end) and claim.start >= request.end
-        if before or after:
-            continue
-        for atom, units in claim.devices:
-            if atom in free:
-                free[atom] -= units
+def free_of(world, request, node, look=ALL):
+    """By id, less what is booked at once in the window."""
+    claims = there(world, request, node, look)
+    free = {}
+    for atom in node.board.ids:
+        free[atom] = 1000 - most(claims, request, look, lambda claim, atom=atom: units_of(claim, atom))
+        if look.devices is not None:
+            free[atom] = min(free[atom], look.devices[atom])
     return free
 
 
-def able(world, request, node, ask, units):
+def units_of(claim, atom):
+    return sum(units for name, units in claim.devices if name == atom)
+
+
+def able(world, request, node, ask, units, look=ALL):
     """Ids of the atoms that would do."""
     layout, found = node.board.layout, []
-    free = free_of(world, request, node)
+    free = free_of(world, request, node, look)
     for at, atom in enumerate(node.board.ids):
         if layout.kinds[at] != ask.kind or not layout.usable[at] or free[atom] < units:
             continue
@@ -56,18 +57,19 @@ def numa_nodes(node, atoms):
     return len({node.board.layout.numa[node.board.ids.index(atom)] for atom in atoms})
 
 
-def assignment(world, request, node, tier):
+def assignment(world, request, node, tier, look=ALL):
     """Atoms by ask, or the reason that there are none."""
     asks = asks_of(request)
     if node.board is None:
         ask = asks[0]
         return f"fits: 0 of {ask.count if ask.units == 1000 else float(Fraction(ask.units, 1000))} {ask.kind} free"
-    free, groups = free_of(world, request, node), [able(world, request, node, ask, ask.units) for ask in asks]
+    free = free_of(world, request, node, look)
+    groups = [able(world, request, node, ask, ask.units, look) for ask in asks]
     for ask, group in zip(asks, groups, strict=True):
         if len(group) < ask.count:
             if ask.units == 1000:
                 return f"fits: {len(group)} of {ask.count} {ask.kind} free"
-            best = max([0, *(free[atom] for atom in able(world, request, node, ask, -(10**9)))])
+            best = max([0, *(free[atom] for atom in able(world, request, node, ask, -(10**9), look))])
             return f"fits: {best / 1000:g} of {ask.units / 1000:g} {ask.kind} free"
     for size in range(1, len(asks) + 1):
         for some in combinations(range(len(asks)), size):
@@ -106,28 +108,28 @@ def rank(node, tier, free, ask, atoms):
     return (-ORDER.index(worst(node, atoms) or "NV"), numa_nodes(node, atoms) if len(atoms) > 1 else 0, atoms)
 
 
-def devices_of(world, request, node, tier):
-    return assignment(world, request, node, tier) if asks_of(request) else {}
+def devices_of(world, request, node, tier, look=ALL):
+    return assignment(world, request, node, tier, look) if asks_of(request) else {}
 
 
-def granted(world, request, node, tier):
-    found = devices_of(world, request, node, tier)
+def granted(world, request, node, tier, look=ALL):
+    found = devices_of(world, request, node, tier, look)
     return tuple((atom, ask.units) for at, ask in enumerate(request.devices) for atom in found[at])
 
 
-def topology(world, request, node, tier):
-    found = devices_of(world, request, node, tier)
+def topology(world, request, node, tier, look=ALL):
+    found = devices_of(world, request, node, tier, look)
     words = [worst(node, atoms) for atoms in found.values() if len(atoms) > 1]
     if not words:
         return SCALE // 2
     return SCALE * WORTH[min(words, key=ORDER.index)] // 10
 
 
-def device_shares(world, request, node):
+def device_shares(world, request, node, look=ALL):
     shares = []
     for kind in dict.fromkeys(ask.kind for ask in asks_of(request)):
         atoms = [atom for at, atom in enumerate(node.board.ids) if node.board.layout.kinds[at] == kind]
-        free = free_of(world, request, node)
+        free = free_of(world, request, node, look)
         busy = sum(1000 - max(free[atom], 0) for atom in atoms)
         asked = sum(ask.count * ask.units for ask in asks_of(request) if ask.kind == kind)
         shares.append(Fraction(busy + asked, 1000 * len(atoms)))

@@ -46,6 +46,8 @@ RANKINGS = (
     Ranking(((("same_zone", 1000),), (("packing", 1000), ("warmth", 2000), ("resilience", 500)))),
     Ranking(((("topology", 1000), ("booted", 500)), (("packing", 700), ("topology", 100)), (("same_zone", 1000),))),
 )
+RESERVED = {"r1": "default/ch", "r2": "default/ch.primary.a", "r3": None}
+"""Reservations by uid, and whom they are for."""
 SELECTORS = tuple(map(parse_devices, ("", "model = a", "model != a", "vram >= 24", "disk = ssd", "!model, vram < 48")))
 
 
@@ -139,7 +141,9 @@ class Source:
         return Amounts(self.any(500, 1000, 1500, 2000), self.one(0, 1, 2), self.one(0, 1, 2))
 
     def claim(self, allocation: str | None = None) -> Claim:
-        node, timed = self.any(*NAMES), self.random.random() < 0.2
+        node, timed = self.any(*NAMES), self.random.random() < 0.35
+        reservation = self.any(None, "r1", *RESERVED) if timed else None
+        inside = reservation is not None and self.random.random() < 0.3
         atoms = self.some(*range(5), odd=0.3) if self.random.random() < 0.4 else ()
         return Claim(
             allocation or self.any(*ALLOCATIONS),
@@ -150,8 +154,11 @@ class Source:
             self.one(False, True, odd=0.1),
             self.one(None, "acme"),
             tuple((f"{node}-{at}", self.one(WHOLE, 300, 500)) for at in sorted(atoms)),
-            self.any(None, 0.0, 150.0) if timed else None,
-            self.any(None, 160.0, 250.0) if timed else None,
+            self.any(None, 0.0, 0.0, 0.0, 150.0, 155.0) if timed else None,
+            self.any(None, 90.0, 160.0, 250.0, 250.0) if timed else None,
+            reservation,
+            inside,
+            None if inside or reservation is None else RESERVED[reservation],
         )
 
     def shape(self) -> Shape:
@@ -216,6 +223,8 @@ class Source:
             group_devices=self.one((), self.asks(), odd=0.05),
             start=self.any(None, 100.0),
             end=self.one(None, 155.0, 200.0),
+            at_once=self.one(True, False),
+            holders=self.one(frozenset({f"default/{bundle}", f"default/{bundle}.{role}.{job}"}), frozenset()),
         )
 
     def world(self) -> World:

@@ -18,7 +18,7 @@ from resources.instants import rfc3339
 from resources.names import shown
 from resources.resource import Resource
 from resources.wire import to_wire
-from store import effects, events, ledger, nodes, resources
+from store import effects, events, ledger, nodes, resources, timed
 from store.tx import Tx
 
 Stored = Resource[Any, Any]
@@ -90,7 +90,7 @@ def _node(tx: Tx, node: Stored) -> tuple[list[Section], tuple[str, ...]]:
     )
     room = tuple(
         (name, f"{_amount(name, claimed)} of {_amount(name, claimable)}{UNITS.get(name, '')} claimed")
-        for name, (_total, claimable, claimed) in ledger.room(tx, node.name).items()
+        for name, (claimable, claimed) in timed.promised(tx, node.name).items()
     )
     held = tuple(sorted(str(one.owner) for one in ledger.list_allocations(tx, node=node.name)))
     seen = (f"last heartbeat {short(tx.now - facts.last_heartbeat)} ago",) if facts else ("no agent has connected",)

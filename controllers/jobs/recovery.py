@@ -49,6 +49,7 @@ def without_instance(status: JobStatus) -> JobStatus:
         ready_at=None,
         ports=(),
         devices=(),
+        reservation=None,
         gpu_index=None,
     )
 

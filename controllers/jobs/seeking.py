@@ -20,7 +20,7 @@ from resources.conditions import Condition, condition
 from resources.devices import Booking
 from resources.event import Event
 from resources.instants import rfc3339
-from resources.job import JobStatus
+from resources.job import JobStatus, TakenFrom
 from resources.pool import Pool
 from resources.reference import Ref
 
@@ -131,7 +131,8 @@ def _place(step: Step, pool: Pool, facts: Facts) -> Decision:
         request = question(step.job, step.status, step.view, fleet, facts.excluded, now=step.now)
         made = place(request, fleet, policy, seed=facts.seed, first=FIRST_RANKED)
     payload = summary(made, policy.ranking).to_dict()
-    payload["replay"] = {"seed": facts.seed, "now": step.now, "excluded": dict(facts.excluded)}
+    payload["replay"] = {"seed": facts.seed, "now": step.now, "excluded": dict(facts.excluded), **facts.seen}
+    payload["replay"]["without"] = [claim.id for claim in step.held]
     if isinstance(made.answer, Placed):
         return _placed(step, made.answer, request, payload)
     return _nowhere(step, payload)
@@ -147,7 +148,8 @@ def _placed(step: Step, answer: Placed, request: Request, payload: Mapping[str, 
     if status.owes_restart:
         restarts = restarts.model_copy(update={"at": (*restarts.at, step.now)})
     of = f"{payload['nodes']} node{'s' if payload['nodes'] != 1 else ''}"
-    event = Event("PlacementDecision", f"{answer.node} of {of}, tier {answer.tier}", payload=payload)
+    within = "" if answer.inside is None else f", in its reservation {answer.inside.name}"
+    event = Event("PlacementDecision", f"{answer.node} of {of}, tier {answer.tier}{within}", payload=payload)
     step = step.let_go().on(
         restarts=restarts,
         owes_restart=False,
@@ -163,6 +165,7 @@ def _placed(step: Step, answer: Placed, request: Request, payload: Mapping[str, 
         instance_id=str(instance),
         instance_key=spec.role,
         devices=tuple(atom.id for atom in answer.devices),
+        reservation=_taken_from(answer),
         gpu_index=next((atom.position for atom in answer.devices if atom.kind == placing.GPU), None),
     )
     step = step.plus(claims=(Reserve(claim, request.labels),), events=(event,), wake=_followers(step))
@@ -173,6 +176,11 @@ def _placed(step: Step, answer: Placed, request: Request, payload: Mapping[str, 
     effect = commands.start(job, instance, answer.node, step.status.devices, step.status.gpu_index)
     ready = condition("Ready", False, "Starting", f"starts on {answer.node}")
     return step.on(phase="starting").plus(effects=(effect,)).end(ready, room=answer.node, cite=event)
+
+
+def _taken_from(answer: Placed) -> TakenFrom | None:
+    inside = answer.inside
+    return None if inside is None else TakenFrom(name=inside.name, uid=inside.reservation, until=inside.end)
 
 
 def _nowhere(step: Step, payload: Mapping[str, object]) -> Decision:
@@ -216,7 +224,9 @@ def _claim(step: Step, answer: Placed, instance: str) -> Allocation:
         ports=spec.requirements.required_host_ports,
         exclusive=placing.exclusive(spec, [sibling.mate for sibling in step.view.siblings]),
         devices=tuple(Booking(atom.id, atom.units) for atom in answer.devices),
-        starts_at=step.now if answer.devices else None,
+        starts_at=step.now if answer.devices or answer.inside else None,
+        ends_at=None if answer.inside is None else answer.inside.end,
+        inside=None if answer.inside is None else answer.inside.reservation,
     )
 
 
@@ -253,7 +263,8 @@ def _pending(step: Step) -> Step:
 
 def _emptied(step: Step) -> Step:
     status = without_instance(step.status)
-    return step.on(**{name: getattr(status, name) for name in ("node", "tier", "zone", "address", "instance_key")}).on(
+    where = ("node", "tier", "zone", "address", "instance_key", "reservation")
+    return step.on(**{name: getattr(status, name) for name in where}).on(
         instance_id=None, pid=None, started_at=None, ready_at=None, ports=(), devices=(), gpu_index=None
     )
 

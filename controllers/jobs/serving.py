@@ -12,6 +12,7 @@ from resources.conditions import Condition, condition
 from resources.event import Event
 from resources.facts import Instance
 from resources.instants import kept, rfc3339
+from resources.job import TakenFrom
 
 DOUBT_SECONDS = 60.0
 """An answer that stays out this long, with the node there to be asked, needs a person."""
@@ -23,6 +24,7 @@ def follow(step: Step, claim: Allocation, fate: Fate) -> Decision:
         node=claim.node,
         instance_id=claim.instance,
         instance_key=step.job.spec.role,
+        reservation=_taken_from(step, claim),
         waiting_since=None,
         planned_at=None,
         plans=0,
@@ -40,6 +42,14 @@ def follow(step: Step, claim: Allocation, fate: Fate) -> Decision:
             return step.on(phase="starting").end(ready, room=claim.node, after=next_look(record, step.now))
         case _:
             return _unsent(step, claim)
+
+
+def _taken_from(step: Step, claim: Allocation) -> TakenFrom | None:
+    """Its end may have been moved."""
+    known = step.status.reservation
+    if claim.inside is None or known is None:
+        return None
+    return known if known.until == claim.ends_at else known.model_copy(update={"until": claim.ends_at})
 
 
 def _unsent(step: Step, claim: Allocation) -> Decision:

@@ -10,19 +10,29 @@ from resources.devices import Device
 from resources.facts import Inventory, NodeFacts
 from resources.node import Amount, Node, NodeSpec
 from resources.quantities import scaled_down
+from resources.windows import peak
 
 
-def amounts(spec: NodeSpec, facts: NodeFacts | None, allocations: Sequence[Allocation]) -> dict[str, Amount]:
-    """By resource; vCPU as units, memory in MiB. The cap is a part of the vCPU; cores and memory count whole."""
+def amounts(
+    spec: NodeSpec, facts: NodeFacts | None, allocations: Sequence[Allocation], now: float
+) -> dict[str, Amount]:
+    """By resource; vCPU as units, memory in MiB. The cap is a part of the vCPU; cores and memory count whole.
+
+    Reserved is the most that is held at once from now on: what is left is there for good.
+    """
     if facts is None:
         return {}
     has = facts.inventory
     vcpu = scaled_down(has.capacity_milli, cap_of(spec, has))
     return {
-        "vcpu": _amount(has.capacity_milli, vcpu, sum(a.capacity_milli for a in allocations), 1000),
-        "cores": _amount(has.cores, has.cores, sum(a.cores for a in allocations)),
-        "memory": _amount(has.memory_mib, has.memory_mib, sum(a.memory_mib for a in allocations)),
+        "vcpu": _amount(has.capacity_milli, vcpu, _reserved("capacity_milli", allocations, now), 1000),
+        "cores": _amount(has.cores, has.cores, _reserved("cores", allocations, now)),
+        "memory": _amount(has.memory_mib, has.memory_mib, _reserved("memory_mib", allocations, now)),
     }
+
+
+def _reserved(name: str, allocations: Sequence[Allocation], now: float) -> int:
+    return peak([one.hold(getattr(one, name), now) for one in allocations], now, None)
 
 
 def rooms(node: Node, facts: NodeFacts | None, devices: tuple[Device, ...] = ()) -> tuple[Room, ...]:

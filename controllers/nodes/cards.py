@@ -10,6 +10,7 @@ from resources.devices import WHOLE, Device
 from resources.facts import NodeFacts
 from resources.node import Gpu, NodeStatus
 from resources.pool import Health, PoolSpec
+from resources.windows import Hold, held_at
 
 GPU = "gpu"
 
@@ -40,18 +41,18 @@ def counted(
     return tuple(found), proving, look
 
 
-def next_begin(allocations: Sequence[Allocation], now: float) -> float | None:
-    """When the next booking of devices begins."""
-    begins = (one.starts_at for one in allocations if one.devices and one.starts_at is not None)
-    return min((at for at in begins if at > now), default=None)
+def next_turn(allocations: Sequence[Allocation], now: float) -> float | None:
+    """When the next booking begins or ends."""
+    turns = (at for one in allocations if one.timed for at in (one.starts_at, one.ends_at))
+    return min((at for at in turns if at is not None and at > now), default=None)
 
 
 def gpus(devices: Sequence[Device], allocations: Sequence[Allocation], now: float) -> tuple[Gpu, ...]:
     """Bookings that have not begun hold nothing yet."""
-    claimed: dict[str, int] = {}
-    begun = [one for one in allocations if one.starts_at is None or one.starts_at <= now]
-    for booking in (booking for allocation in begun for booking in allocation.devices):
-        claimed[booking.device] = claimed.get(booking.device, 0) + booking.units
+    claimed: dict[str, list[Hold]] = {}
+    for allocation in allocations:
+        for booking in allocation.devices:
+            claimed.setdefault(booking.device, []).append(allocation.hold(booking.units, now))
     cards = [device for device in devices if device.kind == GPU]
     return tuple(
         Gpu(
@@ -59,7 +60,7 @@ def gpus(devices: Sequence[Device], allocations: Sequence[Allocation], now: floa
             id=card.id,
             model=card.attributes.get("gpuModel") or card.attributes.get("gpuProduct"),
             healthy=card.healthy,
-            reserved=claimed.get(card.id, 0) / WHOLE,
+            reserved=held_at(claimed.get(card.id, ()), now) / WHOLE,
         )
         for index, card in enumerate(cards)
     )

@@ -91,6 +91,8 @@ class Facts:
     excluded: Mapping[str, str] = field(default_factory=dict)
     conflicts: int = 0
     """Lost races of this pass where there were too many: no place is looked for any more."""
+    seen: Document = field(default_factory=dict)
+    """Where the records stood that the fleet view showed: what a replay of the decision goes back to."""
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,15 @@ from typing import Any
 from controllers.runtime.decision import Decision, Reserve
 from controllers.runtime.seen import board_of, less_open, seen, spare_of
 from controllers.scheduling import PLAIN, Scheduling
-from placement import Amounts, Board, FleetView, NodeView
+from placement import Amounts, Board, Claim, FleetView, NodeView
 from resources.allocation import Allocation
+from resources.canonical import Document
 from resources.facts import NodeFacts
 from resources.job import Job
 from resources.node import Node
 from resources.pool import Pool, PoolSpec
 from resources.reservation import Reservation
-from store import bookings, ledger, nodes, resources
+from store import bookings, changes, ledger, nodes, placement_log, resources
 from store.notes import BlocksChanged, DevicesSet, Gone, NodeReported, Released, Reserved, RoomSet, Written
 from store.store import Store
 from store.tx import Tx
@@ -50,6 +51,10 @@ class Fleet:
         self._gains: dict[str, int] = {}
         self._reserved: set[str] = set()
         """Ids of the claims that are stored."""
+        self._ahead: dict[str, Allocation] = {}
+        """Claims that are shown and not stored yet."""
+        self._revision = 0
+        self._placements = 0
         self._waiting: dict[str, dict[str, Waiting]] = {}
         self.gained: set[str] = set()
         """Pools that gained room since the set was last emptied."""
@@ -75,6 +80,7 @@ class Fleet:
         for claim in decision.claims:
             if isinstance(claim, Reserve) and self.view.claim(claim.allocation.id) is None:
                 self.view.put_claim(seen(claim.allocation))
+                self._ahead[claim.allocation.id] = claim.allocation
                 assumed.append(claim.allocation)
         return tuple(assumed)
 
@@ -87,12 +93,18 @@ class Fleet:
         if assumed:
             with self._store.publishing:
                 for allocation in assumed:
+                    self._ahead.pop(allocation.id, None)
                     if allocation.id not in self._reserved:
                         self.view.drop_claim(allocation.id)
                         self._gain(allocation.pool)
 
     def capacity_revision(self, pool: str) -> int:
         return self._gains.get(pool, 0)
+
+    def seen(self) -> Document:
+        """What the view shows: the newest revision, the newest entry in the log of placements, claims ahead of both."""
+        ahead = [_plain(seen(allocation)) for allocation in self._ahead.values()]
+        return {"revision": self._revision, "placements": self._placements, **({"ahead": ahead} if ahead else {})}
 
     def waiting(self, pool: str) -> tuple[Waiting, ...]:
         """Jobs and reservations that wait for a place, by priority, then age."""
@@ -106,6 +118,7 @@ class Fleet:
         )
 
     def _load(self, tx: Tx) -> None:
+        self._revision, self._placements = changes.head(tx), placement_log.head(tx)
         for pool in resources.list_all(tx, "pool"):
             assert isinstance(pool, Pool)
             self._pool(pool)
@@ -127,6 +140,15 @@ class Fleet:
     def _follow(self, notes: Sequence[object]) -> None:
         for note in (note for note in notes if type(note) in FOLLOWED):
             match note:
+                case Written(resource=resource):
+                    self._revision = max(self._revision, resource.resource_version)
+                case Gone(revision=revision):
+                    self._revision = max(self._revision, revision)
+                case DevicesSet(number=number) | Reserved(number=number) | Released(number=number):
+                    self._placements = max(self._placements, number)
+                case _:
+                    pass
+            match note:
                 case Written(resource=Node() as node):
                     self._nodes[node.name] = node
                     self._show(node.name)
@@ -138,6 +160,7 @@ class Fleet:
                     self._forget(gone)
                 case Reserved(allocation=allocation):
                     self._reserved.add(allocation.id)
+                    self._ahead.pop(allocation.id, None)
                     self.view.put_claim(seen(allocation))
                     self._touch(allocation)
                 case Released(allocation=allocation):
@@ -241,6 +264,12 @@ class Fleet:
             board=self._boards.get(node.name),
             spare=spare_of(node.spec, node.status),
         )
+
+
+def _plain(claim: Claim) -> Document:
+    """As JSON keeps it."""
+    plain = {**claim._asdict(), "amounts": list(claim.amounts), "ports": list(claim.ports)}
+    return {**plain, "devices": [list(device) for device in claim.devices]}
 
 
 def _turn(waiting: Waiting) -> tuple[int, float]:

@@ -168,7 +168,9 @@ class Passes:
         view = controller.observe(resource, reader)
         released = pausing.released(tx, resource)
         seed = self._environment.random().getrandbits(32)
-        facts = Facts(now=self._environment.now(), seed=seed, excluded=dict(excluded), conflicts=conflicts)
+        now = self._environment.now()
+        seen = self._fleet.seen() if controller.places else {}
+        facts = Facts(now=now, seed=seed, excluded=dict(excluded), conflicts=conflicts, seen=seen)
         decision = controller.decide(resource, view, facts)
         return resource, replace(decision, wake=(*decision.wake, *released)) if released else decision
 

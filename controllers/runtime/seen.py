@@ -23,8 +23,11 @@ def seen(allocation: Allocation) -> Claim:
         exclusive=allocation.exclusive,
         tenant=allocation.tenant,
         devices=tuple((booking.device, booking.units) for booking in allocation.devices),
-        start=None if allocation.owner.kind == "job" else allocation.starts_at,
-        end=allocation.ends_at,
+        start=allocation.starts_at if allocation.timed else None,
+        end=allocation.ends_at if allocation.timed else None,
+        reservation=allocation.reservation,
+        inside=allocation.inside is not None,
+        holder=allocation.holder,
     )
 
 

@@ -10,7 +10,7 @@ from functools import partial
 import structlog
 
 from controllers.runtime.patience import Patience
-from store import changes, orphans, retention, set_back, workflow_runs
+from store import changes, orphans, placement_log, retention, set_back, workflow_runs
 from store.environment import Environment, Task
 from store.errors import Failed
 from store.retention import Keys
@@ -69,6 +69,8 @@ class Upkeep:
             dropped += some
             if some < AT_ONCE:
                 break
+        if dropped:
+            self._patience.write(placement_log.compact)
         return dropped
 
     def sweep(self) -> None:

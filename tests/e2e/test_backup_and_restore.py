@@ -154,7 +154,7 @@ ROTTEN = {
     "pool/default: stored row does not match its checksum": sql(
         "UPDATE resources SET spec = replace(spec, 'fixed', 'fixee') WHERE kind = 'pool'"
     ),
-    "has schema 9999, this program knows up to 0004": sql("UPDATE alembic_version SET version_num = '9999'"),
+    "has schema 9999, this program knows up to 0005": sql("UPDATE alembic_version SET version_num = '9999'"),
 }
 
 

@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from controllers.runtime.fleet import Fleet
+from placement import Amounts, Request
 from resources.allocation import Allocation
 from resources.devices import WHOLE, Booking, Device
 from resources.reference import Ref
-from store import bookings, capacity_audit, ledger, resources
+from store import bookings, capacity_audit, ledger, resources, timed
 from store.errors import Short
 from store.store import Store
 from tests.builders import POOL, a_pool
@@ -27,7 +28,9 @@ IDS = tuple(f"a{n}" for n in range(6))
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
-    opened = Store.open(Path(tmp_path_factory.mktemp("ledger")), Clocked())
+    clock = Clocked()
+    clock.time = 120.0
+    opened = Store.open(Path(tmp_path_factory.mktemp("ledger")), clock)
     opened.write(lambda tx: resources.create(tx, POOL, a_pool()))
     for node in NODES:
         opened.write(lambda tx, node=node: resources.create(tx, Ref("node", node), {"pool": "local"}))
@@ -39,10 +42,12 @@ def an_allocation(draw: Random) -> Allocation:
     start = draw.choice((None, 100.0, 200.0))
     atoms = draw.sample(range(3), draw.choice((0, 1, 1, 2)))
     name = draw.choice(IDS)
+    kind = draw.choice(("job", "reservation"))
     return Allocation(
         id=name,
         uid=name,
-        owner=Ref(draw.choice(("job", "reservation")), f"b.primary.{name}", "default"),
+        owner=Ref(kind, f"b.primary.{name}", "default"),
+        inside=draw.choice((None, *IDS)) if kind == "job" else None,
         instance=name,
         pool="local",
         node=draw.choice(NODES),
@@ -82,6 +87,13 @@ def write(draw: Random, store: Store) -> None:
         return
 
 
+def beginning(now: float) -> Request:
+    """A job, as far as what is in its way goes."""
+    return Request(
+        owner="default/o.primary.a", pool="local", bundle="o", role="primary", job="a", amounts=Amounts(1), start=now
+    )
+
+
 @pytest.mark.req("P130", "P119")
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 2**32))
@@ -95,14 +107,19 @@ def test_the_view_follows_the_ledger_and_its_sums_hold(store: Store, seed: int) 
     rebuilt.hydrate()
     assert fleet.view == rebuilt.view
     with store.read() as tx:
+        for node in NODES:
+            seen = fleet.view.node(node)
+            assert seen is not None
+            promised = {name: most for name, (_, most) in timed.promised(tx, node).items()}
+            assert seen.over(beginning(tx.now)).used[:2] == (promised.get("vcpu", 0), promised.get("cores", 0))
         assert [one for one in capacity_audit.audit(tx) if one.kind == "ledger"] == []
         claimed = ledger.list_allocations(tx)
         booked = {(node, device, name, units) for node, device, name, units in bookings.all_bookings(tx)}
     assert booked == {(a.node, b.device, a.id, b.units) for a in claimed for b in a.devices}
-    assert not overbooked(claimed)
+    assert not overbooked([a for a in claimed if a.inside is None])
 
 
-def overbooked(claimed: tuple[Allocation, ...]) -> list[tuple[str, str, float]]:
+def overbooked(claimed: list[Allocation]) -> list[tuple[str, str, float]]:
     """At the begin of some booking, the units that overlap there; where any is too much, one of these is."""
     begins = {a.starts_at for a in claimed if a.devices}
     found = []

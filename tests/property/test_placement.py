@@ -10,6 +10,7 @@ from placement.filters import FILTERS
 from placement.fullness import SCALE
 from placement.levels import CRITERIA
 from placement.scene import scene_of
+from placement.within import parts
 from tests.placement_brute import judge
 from tests.placement_random import World, sources
 
@@ -18,8 +19,9 @@ thorough = settings(max_examples=1500, deadline=None)
 
 def plain(answer):
     match answer:
-        case Placed(node=node, tier=tier, violated=violated, devices=devices):
-            return ("placed", node, tier, violated, tuple((atom.id, atom.units) for atom in devices))
+        case Placed(node=node, tier=tier, violated=violated, devices=devices, inside=inside):
+            kept = None if inside is None else (inside.reservation, inside.end)
+            return ("placed", node, tier, violated, tuple((atom.id, atom.units) for atom in devices), kept)
         case Provision(tier=tier, shape=shape, zones=zones, violated=violated):
             return ("machine", tier, shape.instance_type, zones, violated)
         case Unschedulable(reason=reason):
@@ -47,6 +49,13 @@ def test_a_plan_changes_nothing_and_comes_out_the_same_again(source):
     assert plan(request_, fleet, world.policy, seed=7) == first
 
 
+def seen_by(request_, fleet, answer):
+    """The node over the request's window, or what its reservation holds of it."""
+    if answer.inside is None:
+        return fleet.node(answer.node).over(request_)
+    return next(p.node for p in parts(request_, fleet) if p.inside == answer.inside and p.node.name == answer.node)
+
+
 @pytest.mark.req("P24")
 @given(sources)
 def test_a_placed_node_breaks_no_filter(source):
@@ -55,7 +64,7 @@ def test_a_placed_node_breaks_no_filter(source):
     answer = plan(request_, fleet, world.policy).answer
     if isinstance(answer, Placed):
         tier = next(tier for tier in world.policy.tiers if tier.name == answer.tier)
-        node, scene = fleet.node(answer.node), scene_of(request_, fleet, tier)
+        node, scene = seen_by(request_, fleet, answer), scene_of(request_, fleet, tier)
         broken = [name for name, rule in FILTERS if rule(request_, node, scene) is not None]
         assert broken in ([], ["excluded"] if answer.node in request_.second_chance else [])
 
@@ -176,7 +185,8 @@ def test_a_criterion_measures_from_nothing_to_the_whole(source):
     fleet = world.fleet()
     for tier in world.policy.tiers:
         scene = scene_of(request_, fleet, tier)
-        roomy = [node for node in fleet.pool("main") if node.free.covers(request_.asked)]
+        nodes = [node.over(request_) for node in fleet.pool("main")]
+        roomy = [node for node in nodes if node.free.covers(request_.asked)]
         roomy = [node for node in roomy if not devices_on(request_, node, binpack=True).filter]
         measured = [rule(request_, node, scene) for node in roomy for rule in CRITERIA.values()]
         assert all(0 <= value <= SCALE for value in measured)

@@ -99,7 +99,7 @@ def test_names_stay_sorted(source):
 
 VARIED = (
     "exclusive forbid images labels override_reservation peers role same_zone spare template tenant excluded separate "
-    "devices start"
+    "devices start end at_once holders"
 ).split()
 
 

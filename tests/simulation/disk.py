@@ -33,8 +33,18 @@ CREATE TRIGGER sim_version BEFORE UPDATE ON resources
   WHEN NEW.resource_version <= OLD.resource_version OR NEW.generation < OLD.generation
   BEGIN SELECT violated(OLD.kind || '/' || OLD.name || ' went back'); END;
 CREATE TRIGGER sim_room BEFORE UPDATE ON node_scalars
-  WHEN NEW.allocated > OLD.allocated AND NEW.allocated > NEW.capacity
+  WHEN NEW.resource <> 'vcpu' AND NEW.allocated > OLD.allocated AND NEW.allocated > NEW.capacity
   BEGIN SELECT violated(OLD.node || ' has claims of ' || NEW.allocated || ' on ' || NEW.capacity); END;
+CREATE VIEW sim_claimed AS SELECT node, SUM(milli) AS milli FROM (
+  SELECT node, SUM(capacity_milli) AS milli FROM allocations WHERE kind = 'job' AND inside IS NULL GROUP BY node
+  UNION ALL
+  SELECT node, MAX(SUM(capacity_milli * (kind <> 'job')), SUM(capacity_milli * (kind = 'job'))) FROM allocations
+  WHERE inside IS NOT NULL OR (kind <> 'job' AND starts_at <= time_here() AND coalesce(ends_at, 1e18) > time_here())
+  GROUP BY node, coalesce(inside, uid)) GROUP BY node;
+CREATE TRIGGER sim_vcpu AFTER INSERT ON allocations WHEN
+  (SELECT milli FROM sim_claimed WHERE node = NEW.node)
+  > (SELECT capacity FROM node_scalars WHERE node = NEW.node AND resource = 'vcpu')
+  BEGIN SELECT violated(NEW.node || ' has claims of ' || (SELECT milli FROM sim_claimed WHERE node = NEW.node)); END;
 """
 """What must hold of every row, told by the database itself."""
 
@@ -107,6 +117,7 @@ class Disk:
         def _tell(connection: sqlite3.Connection, _record: Any) -> None:
             connection.execute("PRAGMA trusted_schema=ON")  # the triggers call a function of ours
             connection.create_function("violated", 1, violated)
+            connection.create_function("time_here", 0, lambda: scheduler.now)
             self._all.append(connection)
             if self._path is None:
                 connection.deserialize(_template())

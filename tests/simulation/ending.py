@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from controllers.registry import CONTROLLERS
+from controllers.replaying import DECISIONS, replay
 from controllers.runtime.decision import Decision, Facts
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
@@ -14,7 +15,7 @@ from resources.canonical import canonical
 from resources.job import Job
 from resources.reference import Ref
 from resources.resource import Resource
-from store import effects, ledger, nodes, queue, resources
+from store import effects, events, ledger, nodes, queue, resources
 from store.tx import Tx
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ class Ending:
         yield from (f"{a.id} is claimed for nobody" for a in ledger.list_allocations(tx) if a.uid not in uids)
         yield from self._ledger(tx)
         yield from self._view(tx, server)
+        yield from _replayed(tx, server)
 
     def _specs(self, stored: dict[str, Some]) -> Iterator[str]:
         for name, wanted in self._world.client.acknowledged.items():
@@ -221,3 +223,13 @@ def _difference(kept: Fleet, read: Fleet) -> str:
         if mine != theirs:
             return f"{mine} is {theirs}"
     return "nodes"
+
+
+def _replayed(tx: Tx, server: SimServer) -> Iterator[str]:
+    """Every decision of the placer that the log still reaches comes out as it did."""
+    assert server.manager is not None
+    for event in events.list_for(tx, limit=10_000):
+        if event.type in DECISIONS and event.ref.kind == "job":
+            found = replay(tx, event.id, server.manager.fleet)
+            if found is not None and found.equal is False:
+                yield f"decision {event.id} of {event.ref} is {found.decided}, made again it is {found.replayed}"

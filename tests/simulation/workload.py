@@ -24,6 +24,7 @@ TEMPLATES = ("encode", "mux")
 ANSWER_SECONDS = 30.0
 STANDING: dict[tuple[str, str], Document] = {
     ("reservation", "short"): {"pool": "local", "amounts": {"vcpuMilli": 100}, "durationSeconds": 90},
+    ("reservation", "held"): {"pool": "local", "amounts": {"vcpuMilli": 1500}, "durationSeconds": 150, "holder": "b0"},
     ("reservation", "vain"): {"pool": "local", "devices": [{"class": "gpu", "count": 1}]},
     ("schedule", "often"): {"cron": "*/2 * * * *", "wakes": [{"kind": "bundle", "key": "b0"}]},
     ("webhook", "idle"): {
@@ -31,7 +32,7 @@ STANDING: dict[tuple[str, str], Document] = {
         "wakes": [{"kind": "bundle", "key": "b0"}],
     },
 }
-"""What is there from the beginning: a reservation that comes to its end, one for which there is nothing, wakes."""
+"""What is there from the beginning: reservations that come to their end, one of them a bundle's, one in vain, wakes."""
 PATIENCES = ((15, 60), (12, 45), (8, 30))
 """After how many seconds a node is silent, and lost."""
 

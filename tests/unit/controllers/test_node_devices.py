@@ -74,7 +74,8 @@ def test_a_reservation_is_no_job_of_its_node() -> None:
 
 
 def test_a_booking_holds_its_card_from_its_begin_on_and_the_node_looks_again_then() -> None:
-    later = replace(a_claim(), id="r", devices=(Booking("gpu-1", 1000),), starts_at=NOW + 7)
+    night = Ref("reservation", "night", "default")
+    later = replace(a_claim(), id="r", owner=night, devices=(Booking("gpu-1", 1000),), starts_at=NOW + 7)
     on = NodeStage(claims=[later])
     decision = reporting(on, at=0)
     assert [gpu.reserved for gpu in on.node.status.gpus] == [0, 0, 0]

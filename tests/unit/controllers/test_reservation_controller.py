@@ -43,6 +43,7 @@ class Stage:
     fleet: FleetView = field(default_factory=FleetView)
     allocations: dict[str, Allocation] = field(default_factory=dict)
     preemptible: dict[str, str] = field(default_factory=dict)
+    seekers: tuple[Ref, ...] = ()
     pool: bool = True
     archived: bool = False
     now: float = NOW
@@ -54,6 +55,7 @@ class Stage:
             tuple(self.allocations[name] for name in sorted(self.allocations)),
             self.fleet,
             preemptible=self.preemptible,
+            seekers=self.seekers,
         )
         decision = ReservationController().decide(self.reservation, view, Facts(now=self.now))
         assert ReservationController().decide(self.reservation, view, Facts(now=self.now)) == decision
@@ -259,3 +261,61 @@ def test_whom_it_would_displace_is_named_and_nobody_is() -> None:
     assert (on.status.victims, on.status.starts_at) == (("cheap-b",), NOW)
     assert set(on.allocations) == set()
     assert on.fleet.claim("spot-b") is not None
+
+
+WEB = Ref("job", "ch.primary.web", "default")
+
+
+def test_its_holders_jobs_hear_when_it_begins_and_when_it_is_booked_anew() -> None:
+    on = stage(start=rfc3339(NOW + 100), durationSeconds=50, holder="ch")
+    on.seekers = (WEB,)
+    assert on.run().wake == ()
+    on.now = NOW + 100
+    assert [on.run().wake, on.run().wake] == [(WEB,), ()]
+    on.reservation = changed_to(on.reservation, durationSeconds=80)
+    assert on.run().wake == (WEB,)
+    assert [one.holder for one in on.allocations.values()] == ["default/ch"]
+
+
+def changed_to(reservation: Reservation, **spec: Any) -> Reservation:
+    document = {**reservation.document, **spec}
+    return replace(reservation, generation=2, spec=ReservationSpec.model_validate(document), document=document)
+
+
+def test_one_that_jobs_are_in_can_be_made_longer() -> None:
+    on = stage(durationSeconds=50, holder="ch")
+    on.run()
+    (own,) = on.allocations.values()
+    user = replace(own, id="u-1.1.1", uid="u-1", owner=WEB, inside="r", holder=None)
+    on.fleet.put_claim(seen(user))
+    on.reservation = changed_to(on.reservation, durationSeconds=500)
+    on.run()
+    assert (on.status.phase, on.status.end, on.said("Booked")) == ("active", NOW + 500, ("True", "Guaranteed", "a"))
+
+
+@pytest.mark.req("P34", "P18")
+def test_a_leased_node_that_goes_is_replaced_whatever_closes_the_next_to_others_but_a_foreign_dedication() -> None:
+    on = stage(a_node("a"), wholeNode=True)
+    on.run()
+    on.fleet.remove_node("a")
+    on.fleet.put_node(a_node("b", no_schedule=("dedicated=zen",)))
+    on.run()
+    assert on.said("Booked") == ("False", "NoFit", "no node fits (1 nodes): 1 × dedicated=zen")
+    assert (on.status.phase, [one.node for one in on.status.allocations]) == ("active", ["a"])
+    on.fleet.put_node(a_node("c", no_schedule=("unreachable", "cordoned")))
+    on.run()
+    assert on.said("Booked") == ("True", "Guaranteed", "c")
+    assert [one.node for one in on.allocations.values()] == ["c"]
+
+
+def test_one_of_a_device_that_turned_sick_is_booked_on_others_once_there_are_some() -> None:
+    on = stage(devices=[{"class": "gpu", "count": 4}])
+    on.run()
+    on.fleet.put_node(a_node("a", count=3))
+    assert on.run().claims == ()
+    assert (on.status.phase, on.said("Booked")) == (
+        "active", ("False", "NoFit", "no node fits (1 nodes): 1 × fits: 3 of 4 gpu free"),
+    )  # fmt: skip
+    on.fleet.put_node(a_node("b", count=4))
+    on.run()
+    assert (on.said("Booked"), on.status.allocations[0].node) == (("True", "Guaranteed", "b"), "b")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -23,7 +26,9 @@ from resources.reference import Ref
 from store import bookings, ledger, resources
 from store.errors import Short
 from store.store import Store
+from store.tables import TIMED
 from tests.builders import POOL, a_pool
+from tests.clocked import Clocked
 
 REASONS = ("cordoned", "unreachable", "dedicated=acme", "dedicated=zen", "not ready")
 TENANTS = (None, "acme", "zen", "other")
@@ -122,8 +127,12 @@ TABLES = (
 
 
 def tables(lines: list[str]) -> list[str]:
-    """Tables in the order in which they are first touched, the look whether the claim is there already left out."""
-    words = [re.findall(r"(?:FROM|INTO|UPDATE) (\w+)", line)[0] for line in lines[1:]]
+    """Tables in the order in which they are first touched.
+
+    The looks whether the claim is there already, and at what is held for a time, are left out.
+    """
+    touching = [line for line in lines[1:] if TIMED not in line]
+    words = [re.findall(r"(?:FROM|INTO|UPDATE) (\w+)", line)[0] for line in touching]
     return [word for word in dict.fromkeys(words) if word in TABLES]
 
 
@@ -204,3 +213,39 @@ def test_a_reason_stands_from_the_very_write_that_says_its_cause(store: Store) -
         with store.read() as tx:
             node = resources.get(tx, Ref("node", "n"))
             assert (node.spec.cordoned, ledger.blocks(tx, "n")) == (on, ("cordoned",) * on)
+
+
+DIES = """
+import os, sys
+from pathlib import Path
+from controllers.runtime.environment import Threads
+from resources.reference import Ref
+from store import ledger, resources
+from store.store import Store
+from tests.builders import POOL, a_pool
+
+store = Store.open(Path(sys.argv[1]), Threads())
+store.write(lambda tx: resources.create(tx, POOL, a_pool()))
+store.write(lambda tx: resources.create(tx, Ref("node", "n"), {"pool": POOL.name}))
+
+
+def dies(tx):
+    node = resources.get(tx, Ref("node", "n"))
+    taints = [{"key": "dedicated", "value": "acme"}]
+    resources.replace(tx, node, document={**node.document, "cordoned": True, "taints": taints})
+    assert ledger.blocks(tx, "n") == ("cordoned", "dedicated=acme")
+    os.kill(os.getpid(), 9)
+
+
+store.write(dies)
+"""
+
+
+@pytest.mark.req("P25")
+def test_one_that_dies_in_between_leaves_neither_the_cause_nor_the_reason(tmp_path: Path) -> None:
+    root = Path(__file__).parents[3]
+    died = subprocess.run([sys.executable, "-c", DIES, str(tmp_path)], cwd=root, check=False, capture_output=True)
+    assert died.returncode == -9, died.stderr
+    with contextlib.closing(Store.open(tmp_path, Clocked())) as again, again.read() as tx:
+        node = resources.get(tx, Ref("node", "n"))
+        assert (node.spec.cordoned, node.spec.taints, ledger.blocks(tx, "n")) == (False, (), ())

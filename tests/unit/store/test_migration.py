@@ -26,8 +26,8 @@ import os
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0005"
-down_revision = "0004"
+revision = "0006"
+down_revision = "0005"
 
 
 def upgrade() -> None:
@@ -71,7 +71,7 @@ def newer(tmp_path: Path) -> Path:
     """The migrations of a program that knows one schema more."""
     folder = tmp_path / "migrations"
     shutil.copytree(ROOT / "migrations", folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "versions" / "0005_for_the_test.py").write_text(SECOND)
+    (folder / "versions" / "0006_for_the_test.py").write_text(SECOND)
     return folder
 
 
@@ -103,20 +103,20 @@ def test_an_upgrade_killed_in_its_migration_completes_and_the_older_program_then
     data: Path, newer: Path, clock: Clocked
 ) -> None:
     killed = run(OPEN, data, newer, DIE="1")
-    assert (killed.returncode, schema(data)) == (-9, "0004")
+    assert (killed.returncode, schema(data)) == (-9, "0005")
     (copy,) = copies(data)
     assert str(copy) in killed.stdout
     verified = backups.verify(copy)
-    assert (verified.schema, verified.rows["resources"]) == ("0004", 3)
+    assert (verified.schema, verified.rows["resources"]) == ("0005", 3)
 
     Store.open(data, clock, migrations=newer).close()
-    assert schema(data) == "0005"
+    assert schema(data) == "0006"
 
     before = {path.name: path.read_bytes() for path in data.iterdir() if path.name.startswith("state.db")}
     with pytest.raises(Refused) as refused:
         Store.open(data, clock)
-    assert "schema 0005" in str(refused.value)
-    assert "up to 0004" in str(refused.value)
+    assert "schema 0006" in str(refused.value)
+    assert "up to 0005" in str(refused.value)
     assert str(max(copies(data))) in str(refused.value)
     assert {path.name: path.read_bytes() for path in data.iterdir() if path.name.startswith("state.db")} == before
 
@@ -130,7 +130,7 @@ def test_an_older_program_refuses_a_file_whose_log_is_not_yet_merged_and_changes
     assert run(leave, data, newer).returncode == -9
     files = [data / "state.db", data / "state.db-wal"]
     before = [path.read_bytes() for path in files]
-    with pytest.raises(Refused, match="schema 0005"):
+    with pytest.raises(Refused, match="schema 0006"):
         Store.open(data, clock)
     assert [path.read_bytes() for path in files] == before
     newer_again = Store.open(data, clock, migrations=newer)
@@ -149,9 +149,9 @@ def test_the_copy_is_a_way_back(data: Path, newer: Path, clock: Clocked, tmp_pat
 
 def test_without_room_for_the_copy_nothing_is_migrated(data: Path, newer: Path, clock: Clocked) -> None:
     (data / "backups").write_text("a file stands in the way")
-    with pytest.raises(Refused, match="schema 0004 is not migrated to 0005, since no copy of it can be kept"):
+    with pytest.raises(Refused, match="schema 0005 is not migrated to 0006, since no copy of it can be kept"):
         Store.open(data, clock, migrations=newer)
-    assert schema(data) == "0004"
+    assert schema(data) == "0005"
 
 
 def test_a_new_database_needs_no_copy(tmp_path: Path, clock: Clocked) -> None:
@@ -188,5 +188,5 @@ def test_a_copy_that_rotted_is_found_out(store: Store, tmp_path: Path) -> None:
 
 def test_two_copies_of_one_schema_are_kept(store: Store, tmp_path: Path) -> None:
     for now in (100.0, 200.0, 300.0):
-        upgrade_copies.keep(store.engine, tmp_path, "0004", Schema(), now)
-    assert [path.name for path in copies(tmp_path)] == [f"schema-0004-{at}.db" for at in (200, 300)]
+        upgrade_copies.keep(store.engine, tmp_path, "0005", Schema(), now)
+    assert [path.name for path in copies(tmp_path)] == [f"schema-0005-{at}.db" for at in (200, 300)]
