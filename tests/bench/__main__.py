@@ -12,8 +12,6 @@ import structlog
 from controllers.runtime.environment import settle_in
 
 SUITES = ("store", "cycle", "queue", "size", "memory", "placement", "devices", "client", "start", "lost", "agents")
-INSIDE = frozenset({"store", "cycle", "queue", "size"})
-"""Suites that measure in this process, which then stays on one processor as a server does. They come last."""
 
 
 def main(words: list[str]) -> int:
@@ -25,9 +23,7 @@ def main(words: list[str]) -> int:
         return 2
     _as_a_server()
     print(f"{'what':<24}{'measured':<60}{'goal':<40}holds")
-    for name, _, amount in sorted(asked, key=lambda one: one[0] in INSIDE):
-        if name in INSIDE:
-            SERVER.stay()
+    for name, _, amount in asked:
         measure = importlib.import_module(f"tests.bench.{name}").measure
         for figure in measure(int(amount)) if amount else measure():
             holds = {True: "yes", False: "no", None: "-"}[figure.ok]

@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from controllers.runtime.processor import SERVER
-
 SIDES = Path(__file__).with_name("peer_sides.py")
 
 
@@ -42,7 +40,6 @@ def peer(name: str, folder: Path) -> Iterator[Peer | str]:
     process = subprocess.Popen(
         line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
-    SERVER.let_go(process.pid)
     assert process.stdin is not None
     assert process.stdout is not None
     try:
