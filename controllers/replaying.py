@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from controllers.jobs.view import JobView, Sibling
 from controllers.placing import Mate
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.seen import board_of, seen, spare_of
-from placement import Amounts, Claim, FleetView, NodeView, plan
+from placement import Amounts, Claim, FleetView, NodeView, in_order, plan
 from placement.trace import Summary, summary
 from resources.canonical import Document
 from resources.devices import Device
@@ -43,7 +43,7 @@ def replay(tx: Tx, event: int, fleet: Fleet) -> Replay | None:
         return None
     decided = Summary.from_dict(record.payload).to_dict()
     told: Mapping[str, Any] = record.payload["replay"]
-    if "placements" not in told:
+    if "status" not in told:
         return Replay(None, decided, {}, "it was made before there was a log of placements")
     try:
         jobs, nodes, pools = (history.before(tx, told["revision"] + 1, kind) for kind in KINDS)
@@ -68,7 +68,8 @@ def replay(tx: Tx, event: int, fleet: Fleet) -> Replay | None:
         for mate in mates
         if mate.spec.bundle == job.spec.bundle and mate.project == job.project
     )
-    asked = question(job, job.status, JobView(siblings=siblings), view, told["excluded"], now=told["now"])
+    status = job.status.model_copy(update=told["status"])
+    asked = question(job, status, JobView(siblings=siblings), view, told["excluded"], now=told["now"])
     spec, going = PoolSpec.model_validate(pool["spec"]), "deletionTimestamp" in pool["metadata"]
     policy = placing.policy_of(spec, fleet.scheduling, archived=going)
     again = summary(plan(asked, view, policy, seed=told["seed"]), policy.ranking).to_dict()
@@ -103,7 +104,7 @@ def _view(
         amounts = (status.capacity.get(name) for name in ("vcpu", "cores", "memory"))
         caps = [0.0 if amount is None else amount.cap for amount in amounts]
         labels = document["metadata"].get("labels", {})
-        reasons = dict.fromkeys(row.reason for row in status.no_schedule)
+        reasons = dict.fromkeys(in_order(_reasons(spec, status)))
         if not status.capacity:
             reasons["no inventory"] = None
         view.put_node(
@@ -125,6 +126,15 @@ def _view(
             )
         )
     return view
+
+
+def _reasons(spec: NodeSpec, status: NodeStatus) -> Iterator[str]:
+    """A cordon and a dedication stand from the write of the spec on, the others from that of the status."""
+    yield from (["cordoned"] if spec.cordoned else [])
+    yield from (f"dedicated={taint.value}" for taint in spec.taints)
+    for row in status.no_schedule:
+        if row.by != "spec" and (row.by or not row.reason.startswith("dedicated=")):
+            yield row.reason
 
 
 def _ahead(plain: Document) -> Claim:

@@ -21,19 +21,29 @@ _bundles = prepared(
 
 
 def written(tx: Tx, resource: Resource[Any, Any]) -> None:
-    """A cordon closes its node in the transaction that says so, and an uncordon opens it; a template wakes its readers.
+    """A cordon or a taint closes its node in the transaction that says so; a template wakes its readers.
 
     A bundle that is read at this moment does not know the template yet, so a later look for readers would miss it.
     """
     match resource:
-        case Node() if resource.spec.cordoned:
-            ledger.block(tx, resource.name, "cordoned", "spec")
         case Node():
-            ledger.unblock(tx, resource.name, "cordoned", "spec")
+            change = ledger.block if resource.spec.cordoned else ledger.unblock
+            change(tx, resource.name, "cordoned", "spec")
+            _dedicate(tx, resource)
         case Template():
             _wake_readers(tx, resource)
         case _:
             pass
+
+
+def _dedicate(tx: Tx, node: Node) -> None:
+    wanted = {f"dedicated={taint.value}" for taint in node.spec.taints}
+    standing = {row.reason for row in ledger.block_rows(tx, node.name) if not row.cause}
+    for reason in sorted(wanted - standing):
+        ledger.block(tx, node.name, reason)
+    for reason in sorted(standing - wanted):
+        if reason.startswith("dedicated="):
+            ledger.unblock(tx, node.name, reason)
 
 
 def removed(tx: Tx, resource: Resource[Any, Any]) -> None:

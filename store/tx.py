@@ -15,6 +15,10 @@ from store.statements import Statement
 Parameters = dict[str, Any] | Sequence[Mapping[str, Any]] | None
 
 
+def _nothing_new() -> str:
+    raise ReadOnly
+
+
 class Tx:
     """`notes` are handed to the store's listeners, in order, once COMMIT has returned.
 
@@ -30,7 +34,7 @@ class Tx:
         self._dialect = held.dialect
         self.now = now
         self.writable = writable
-        self.new_uuid = new_uuid
+        self.new_uuid = new_uuid or _nothing_new
         self.notes: list[object] = []
         self.spoilt: dict[Ref, None] | None = None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -22,7 +23,7 @@ from resources.kind import Undefined, Unresolved
 from resources.reference import Ref
 from resources.validation import Invalid
 from resources.wire import to_wire
-from store.errors import StoreError
+from store.errors import ReadOnly, StoreError
 from store.tx import Tx
 
 MAX_DOCUMENTS = 5000
@@ -48,6 +49,9 @@ class Batch:
                 audit.wrote(tx, caller, one.resource, one.outcome, spec_moved=one.spec_moved)
             return written
 
+        if any(one.ref.kind == "reservation" for one in submissions):
+            with suppress(ReadOnly):  # well formed; what is not is refused before anything is locked
+                await self._threads.read(lambda tx: apply(tx, submissions, how))
         written = await self._threads.write(carried_out, dry_run=how.dry_run)
         warnings = [f"{one.resource.ref}: {text}" for one in written for text in one.warnings]
         items = [item(one) for one in written]

@@ -133,6 +133,7 @@ def _place(step: Step, pool: Pool, facts: Facts) -> Decision:
     payload = summary(made, policy.ranking).to_dict()
     payload["replay"] = {"seed": facts.seed, "now": step.now, "excluded": dict(facts.excluded), **facts.seen}
     payload["replay"]["without"] = [claim.id for claim in step.held]
+    payload["replay"]["status"] = step.status.model_dump(include={"excluded_node", "excluded_reason", "ever_ran"})
     if isinstance(made.answer, Placed):
         return _placed(step, made.answer, request, payload)
     return _nowhere(step, payload)
