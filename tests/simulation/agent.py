@@ -300,6 +300,7 @@ class SimAgent:
             self._dawdle()
         if process.fenced and self.machine.fence_at <= self.world.scheduler.monotonic:
             del self.machine.processes[command.instance]
+            self.world.watcher.ended(process)
             return Deferred("cut off from the server", RETRY_SECONDS)
         self.world.forking(self, command)
         self.machine.fork(process, self.world.next_pid())
