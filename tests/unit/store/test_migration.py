@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from resources.reference import Ref
-from store import backups, resources, upgrade_copies
+from store import backups, bookings, ledger, placement_log, resources, upgrade_copies
 from store.errors import Refused
 from store.schema import Schema
 from store.store import Store
@@ -190,3 +190,23 @@ def test_two_copies_of_one_schema_are_kept(store: Store, tmp_path: Path) -> None
     for now in (100.0, 200.0, 300.0):
         upgrade_copies.keep(store.engine, tmp_path, "0005", Schema(), now)
     assert [path.name for path in copies(tmp_path)] == [f"schema-0005-{at}.db" for at in (200, 300)]
+
+
+def test_room_that_the_last_release_claimed_is_claimed_and_on_record_after_the_upgrade(tmp_path: Path) -> None:
+    """`schema-0003.sql` is the dump of a file with two cards, a job and two reservations for later."""
+    data = tmp_path / "data"
+    data.mkdir()
+    with closing(sqlite3.connect(data / "state.db")) as file:
+        file.executescript((ROOT / "tests" / "data" / "schema-0003.sql").read_text())
+    with closing(Store.open(data, Clocked())) as store, store.read() as tx:
+        claims = ledger.list_allocations(tx)
+        assert [(claim.id, claim.holder, claim.inside) for claim in claims] == [
+            ("j1", None, None),
+            ("mine-0", "default/b.primary.web", None),
+            ("night-0", "default/train", None),
+        ]
+        logged = placement_log.claims_at(tx, placement_log.head(tx))
+        assert sorted(logged, key=lambda claim: claim.id) == list(claims)
+        assert placement_log.devices_at(tx, placement_log.head(tx)) == bookings.all_devices(tx)
+        assert [device.id for device in bookings.devices_of(tx, "n")] == ["g0", "g1"]
+    assert next(iter(copies(data))).name.startswith("schema-0003")
