@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+from store import turn
 from tests.simulation.scheduler import Scheduler, SimSignal, SimTask
+
+turn.PATIENCE_SECONDS = 0.0
+"""Tasks of one thread have no turns to wait for."""
 
 
 class Simulated:
