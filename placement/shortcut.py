@@ -118,6 +118,8 @@ class Search:
         reasons = Reasons(self.request, self.around, self.policy, None if final else frozenset(self.looked_at))
         friends = (name for owner in self.request.allies for name in self.fleet.nodes_of(owner))
         apart = self.skip.union(friends, self.around.group or ())
+        if cascade.taken_back is not None:
+            apart = apart.union((cascade.taken_back.node,))
         asking = self.unfit is not None and self.unfit.filters is not None
         said = Counter[str]()
         if self.timed is not None and asking:

@@ -4,13 +4,13 @@ from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from placement import WEIGHTED, Unschedulable, index, place, plan, shelf, sorted_names
 from placement.sentence import MOST_REASONS
 from placement.sorted_names import SortedNames
 from placement.trace import summary
-from tests.placement_random import NAMES, sources
+from tests.placement_random import NAMES, Source, sources
 
 
 def first_ten(found):
@@ -26,8 +26,12 @@ def answers(found):
 @pytest.mark.req("F152", "P51", "P111")
 @settings(max_examples=1500, deadline=None)
 @given(sources)
+@example(Source(128_093_521_654))
 def test_the_quick_plan_is_the_full_plan(source):
-    """One view, many writes and many requests: every answer, and every count of a no."""
+    """One view, many writes and many requests: every answer, and every count of a no.
+
+    The example has a place within a reservation, on a node that is full otherwise.
+    """
     world = source.world()
     fleet = world.fleet()
     for _ in range(12):
