@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from controllers.definitions.discovery import Folders
 from controllers.definitions.host import Host
 from controllers.definitions.processes import Limits
@@ -121,3 +123,11 @@ def a_house(folder: Path, *, limits: Limits | None = None, engine: str = "store"
             one.stop()
         house.host.passes.stop()
         house.store.close()
+
+
+def gone(pid: int) -> bool:
+    """Ended, or waiting only for its parent to notice."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True

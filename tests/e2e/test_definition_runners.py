@@ -13,21 +13,13 @@ import pytest
 from controllers.definitions.pool import Pool
 from controllers.definitions.processes import Limits, reap
 from store import queue, resources
-from tests.definition_house import HEAD, House, a_house
+from tests.definition_house import HEAD, House, a_house, gone
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
     with a_house(tmp_path) as opened:
         yield opened
-
-
-def gone(pid: int) -> bool:
-    """Ended, or waiting only for its parent to notice."""
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
 
 
 @pytest.mark.req("T50")
@@ -138,14 +130,10 @@ def test_a_pass_that_ignores_its_deadline_is_killed_with_all_it_started(house: H
     house.put("deaf", body, deadline=1)
     ref = house.create("deaf", "d", {"folder": str(tmp_path)})
     house.run()
-    until(lambda: all(gone(int(pid)) for pid in (tmp_path / "pids").read_text().split()))
-    assert house.errors(ref) == 1
-
-
-def until(condition):
-    """SIGKILL is on its way to a whole group; its last member may be seen for a moment."""
-    while not condition():
+    started = [int(pid) for pid in (tmp_path / "pids").read_text().split()]
+    while not all(map(gone, started)):  # SIGKILL is on its way to all of the group, to each by itself
         pass
+    assert house.errors(ref) == 1
     assert not list((tmp_path / "data" / "runners").iterdir())
 
 

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from api.http.runs import forked as fork
 from resources.resource import Resource
 from resources.workflow_run import Request, RunRecord
 from store import holds, queue, resources, workflow_runs, workflow_steps
-from tests.definition_house import House, a_house
+from tests.definition_house import House, a_house, gone
 
 HEAD = """
 import os, signal, sys, time
@@ -264,7 +263,7 @@ def test_a_run_that_is_cancelled_under_way_ends_with_its_process(house: House) -
     house.store.write(lambda tx: workflow_runs.cancel(tx, run(house, run_id), "enough"))
     at_work.join()
     assert (run(house, run_id).state, run(house, run_id).error) == ("failed", "cancelled: enough")
-    assert not psutil.pid_exists(int(pid.read_text()))
+    assert gone(int(pid.read_text()))
     house.host.engine.run(run_id)
     assert seen(house) == ["a"]
 

@@ -29,7 +29,7 @@ from resources.workflow_run import Request
 from store import backups, holds, restoring, workflow_runs, workflow_steps
 from store.run_tables import workflow_runs as table
 from tests.architecture.tree import ROOT
-from tests.definition_house import House, a_house
+from tests.definition_house import House, a_house, gone
 from tests.e2e.test_workflow_engine import asked, put, run, seen
 
 STEPS = """
@@ -108,14 +108,6 @@ def at_work(house: House, run_id: str) -> tuple[threading.Thread, int]:
     return thread, int(pid.read_text())
 
 
-def alive(pid: int) -> bool:
-    """One that has ended may wait for its next parent to hear of it."""
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
-
-
 @pytest.mark.req("T41")
 def test_another_input_under_the_same_id_is_not_attached_to(house: House) -> None:
     put(house, STEPS)
@@ -187,7 +179,7 @@ def test_a_dead_workers_runner_is_gone_before_the_next_one_works(house: House) -
     assert statuses(house) == {run_id: "PENDING"}
     (house.folder / "go").touch()
     house.host.engine.run(run_id)
-    assert not alive(runner)
+    assert gone(runner)
     assert (run(house, run_id).state, run(house, run_id).epoch) == ("succeeded", 2)
 
 
