@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from controllers.scheduling import PLAIN, Scheduling
@@ -48,17 +48,6 @@ class Mate(NamedTuple):
     @property
     def owner(self) -> str:
         return owner_of(self.ref)
-
-
-def without(fleet: FleetView, allocations: Iterable[str]) -> FleetView:
-    """The view as it would be without these claims; the very same one if there are none."""
-    gone = list(allocations)
-    if not gone:
-        return fleet
-    copy = fleet.copy()
-    for allocation in gone:
-        copy.drop_claim(allocation)
-    return copy
 
 
 def owner_of(ref: Ref) -> str:

@@ -89,18 +89,20 @@ def _look(resource: Reservation, view: ReservationView, facts: Facts, now: float
     if facts.conflicts:
         said = after_lost_races(facts.conflicts, list(facts.excluded.values())[-1])
         return replace(_waiting(resource, view, now, "NoFit", said), requeue_after=0.0, no_place_since=None)
-    fleet = placing.without(view.fleet, (*(one.id for one in view.allocations), *_users(resource, view)))
     policy = placing.policy_of(view.pool.spec, view.scheduling, archived=view.pool.deleting)
-    context = Context(fleet, policy, now, facts.seed, facts.excluded, _line(resource, view), view.scheduling)
-    answer = PLACERS[view.scheduling.placer].place(resource, context)
+    own = (*(one.id for one in view.allocations), *_users(resource, view))
+    found: Sequence[str] | None = None
+    with view.fleet.without(own) as fleet:
+        context = Context(fleet, policy, now, facts.seed, facts.excluded, _line(resource, view), view.scheduling)
+        answer = PLACERS[view.scheduling.placer].place(resource, context)
+        if isinstance(answer, Pending) and resource.spec.gang is None and view.preemptible:
+            request = reserving.request_of(resource, now, facts.excluded)
+            found = victims(request, fleet, policy, view.preemptible)
     match answer:
         case Queued(leader=leader):
             said = f"waits for its turn behind {leader}"
             return replace(_waiting(resource, view, now, "NoFit", said), wake=(leader,), no_place_since=None)
         case Pending(reason=reason):
-            single = resource.spec.gang is None and view.preemptible
-            request = reserving.request_of(resource, now, facts.excluded)
-            found = victims(request, fleet, policy, view.preemptible) if single else None
             waiting = _waiting(resource, view, now, "NoFit", reason, found or ())
             return replace(waiting, claims=answer.claims, wake=answer.wake)
         case Placed(allocations=made):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -131,3 +132,13 @@ def gone(pid: int) -> bool:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return True
+
+
+def at_work(house: House, run_id: str) -> tuple[threading.Thread, int]:
+    """A run that is in the middle of its second step; the pid of its runner."""
+    thread = threading.Thread(target=house.host.engine.run, args=(run_id,))
+    thread.start()
+    pid = house.folder / "pid"
+    while not (pid.exists() and pid.read_text()):
+        pass
+    return thread, int(pid.read_text())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -71,6 +72,14 @@ class Channel:
         line = bytes(self._read[:end])
         del self._read[: end + 1]
         return _message(self._mask(line))
+
+    def listen(self, take: Callable[[Document], None]) -> None:
+        """Hand over what comes; ends the process as soon as the other side is gone, whatever else it is at."""
+        try:
+            while (message := self.receive()) is not None:
+                take(message)
+        except Broken:
+            os._exit(1)
 
     def close(self) -> None:
         self._socket.close()

@@ -19,7 +19,7 @@ from typing import Any
 from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer, SetWorkflowID
 from dbos import error as dbos_errors
 
-from controllers.definitions.channel import Broken, Channel
+from controllers.definitions.channel import Channel
 from controllers.definitions.dbos_run import Run
 from controllers.definitions.pool import Pool
 from controllers.definitions.processes import Limits
@@ -54,7 +54,7 @@ class Worker:
 
     def run(self) -> None:
         signal.signal(signal.SIGTERM, lambda *_: self._inbox.put({"do": "stop"}))
-        threading.Thread(target=self._read, daemon=True).start()
+        threading.Thread(target=self._channel.listen, args=(self._inbox.put,), daemon=True).start()
         self._pool = _pool(self._inbox.get())
         engine = open_workflow_file(self._path)
         self._launch(engine)
@@ -187,13 +187,6 @@ class Worker:
     def _send(self, message: Document) -> None:
         with self._sending:
             self._channel.send(message)
-
-    def _read(self) -> None:
-        try:
-            while (message := self._channel.receive()) is not None:
-                self._inbox.put(message)
-        except Broken:
-            os._exit(1)
 
 
 def _record(name: str, told: Document) -> Document:

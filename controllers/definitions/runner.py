@@ -13,7 +13,7 @@ import threading
 from pathlib import Path
 from types import FrameType
 
-from controllers.definitions.channel import Broken, Channel
+from controllers.definitions.channel import Channel
 from controllers.definitions.context import Cancellation, Cancelled
 from controllers.definitions.executing import CancelTask, reconcile, resolve, schema
 from controllers.definitions.loading import WORKFLOW_SUFFIX, Unusable, load, load_workflow
@@ -38,7 +38,7 @@ class Runner:
 
     def run(self, path: Path, digest: str) -> None:
         signal.signal(signal.SIGTERM, self._told_to_end)
-        threading.Thread(target=self._read, daemon=True).start()
+        threading.Thread(target=self._channel.listen, args=(self._inbox.put,), daemon=True).start()
         try:
             loaded = load_workflow(path, digest) if path.name.endswith(WORKFLOW_SUFFIX) else load(path, digest)
         except Unusable as error:
@@ -76,13 +76,6 @@ class Runner:
         if os.getpid() != self._pid:
             os._exit(0)  # a child that the definition forked speaks to nobody
         self._channel.send(message)
-
-    def _read(self) -> None:
-        try:
-            while (message := self._channel.receive()) is not None:
-                self._inbox.put(message)
-        except Broken:
-            os._exit(1)
 
     def _told_to_end(self, _number: int, frame: FrameType | None) -> None:
         """A plain `reconcile` is interrupted where it stands."""

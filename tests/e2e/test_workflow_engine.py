@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from api.http.runs import forked as fork
 from resources.resource import Resource
 from resources.workflow_run import Request, RunRecord
 from store import holds, queue, resources, workflow_runs, workflow_steps
-from tests.definition_house import House, a_house, gone
+from tests.definition_house import House, a_house, at_work, gone
 
 HEAD = """
 import os, signal, sys, time
@@ -255,15 +254,11 @@ def test_runs_that_were_asked_for_while_nobody_was_there_are_found_at_the_start(
 def test_a_run_that_is_cancelled_under_way_ends_with_its_process(house: House) -> None:
     put(house, SLOW)
     run_id = asked(house)
-    at_work = threading.Thread(target=house.host.engine.run, args=(run_id,))
-    at_work.start()
-    pid = house.folder / "pid"
-    while not (pid.exists() and pid.read_text()):
-        pass
+    thread, pid = at_work(house, run_id)
     house.store.write(lambda tx: workflow_runs.cancel(tx, run(house, run_id), "enough"))
-    at_work.join()
+    thread.join()
     assert (run(house, run_id).state, run(house, run_id).error) == ("failed", "cancelled: enough")
-    assert gone(int(pid.read_text()))
+    assert gone(pid)
     house.host.engine.run(run_id)
     assert seen(house) == ["a"]
 
@@ -272,13 +267,9 @@ def test_a_run_that_is_cancelled_under_way_ends_with_its_process(house: House) -
 def test_a_server_that_stops_in_mid_step_fails_nothing(house: House) -> None:
     put(house, SLOW)
     run_id = asked(house)
-    at_work = threading.Thread(target=house.host.engine.run, args=(run_id,))
-    at_work.start()
-    pid = house.folder / "pid"
-    while not (pid.exists() and pid.read_text()):
-        pass
+    thread, _pid = at_work(house, run_id)
     house.host.engine.stop()
-    at_work.join()
+    thread.join()
     assert (run(house, run_id).state, run(house, run_id).engine) == ("running", house.host.engine._carrier.name)
     house.store.close()
     (house.folder / "go").touch()

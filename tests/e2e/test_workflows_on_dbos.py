@@ -9,7 +9,6 @@ import sqlite3
 import stat
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -29,7 +28,7 @@ from resources.workflow_run import Request
 from store import backups, holds, restoring, workflow_runs, workflow_steps
 from store.run_tables import workflow_runs as table
 from tests.architecture.tree import ROOT
-from tests.definition_house import House, a_house, gone
+from tests.definition_house import House, a_house, at_work, gone
 from tests.e2e.test_workflow_engine import asked, put, run, seen
 
 STEPS = """
@@ -96,16 +95,6 @@ def set_back(house: House, run_id: str, **values: Any) -> None:
     """As a store that has not heard how the run ended."""
     put_back = {"state": "pending", "result": None, "completed_at": None, **values}
     house.store.write(lambda tx: tx.write(update(table).where(table.c.run_id == run_id).values(**put_back)))
-
-
-def at_work(house: House, run_id: str) -> tuple[threading.Thread, int]:
-    """A run that is in the middle of its second step; the pid of its runner."""
-    thread = threading.Thread(target=house.host.engine.run, args=(run_id,))
-    thread.start()
-    pid = house.folder / "pid"
-    while not (pid.exists() and pid.read_text()):
-        pass
-    return thread, int(pid.read_text())
 
 
 @pytest.mark.req("T41")

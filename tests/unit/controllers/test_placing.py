@@ -9,7 +9,7 @@ import pytest
 from controllers.expansion import expand
 from controllers.jobs.question import question
 from controllers.jobs.view import JobView
-from controllers.placing import Mate, policy_of, request_for, without
+from controllers.placing import Mate, policy_of, request_for
 from placement import Amounts, FleetView, Forbid, NodeView, Request, Spare
 from resources.bundle import BundleSpec
 from resources.job import JobStatus
@@ -144,9 +144,11 @@ def test_the_question_of_a_refused_job_leaves_the_refusing_node_out_without_one(
 
 def test_what_would_be_given_back_is_not_in_the_way() -> None:
     fleet = a_fleet(ch_primary_web="a")
-    less = without(fleet, ["ch.primary.web.1.1"])
-    assert (less.nodes_of("default/ch.primary.web"), fleet.nodes_of("default/ch.primary.web")) == ((), ("a",))
-    assert without(fleet, []) is fleet
+    with fleet.without(["ch.primary.web.1.1"]) as less:
+        assert less.nodes_of("default/ch.primary.web") == ()
+    assert fleet.nodes_of("default/ch.primary.web") == ("a",)
+    with fleet.without([]) as same:
+        assert same is fleet
 
 
 def test_a_pool_becomes_a_policy_tier_by_tier() -> None:
