@@ -162,13 +162,16 @@ class DbosCarrier:
             self._worker.process.end()
 
     def _message(self, run: RunRecord, path: Path) -> Document:
+        with self._store.read() as tx:
+            ids, forked = workflow_runs.lineage(tx, run)
+            behind = () if forked is None else workflow_runs.lineage(tx, forked)[0]
         return {
             "do": "run",
-            "id": run.run_id,
+            "ids": list(ids),
+            "behind": list(behind),
             "workflow": run.workflow,
             "input": run.input,
             "path": str(path),
-            "forked_from": run.forked_from,
             "fresh": self._store.write(partial(_fresh, run=run)),
         }
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from api.http.problems import Problem
 from api.http.runs import forked as fork
+from resources.reference import Ref
 from resources.resource import Resource
 from resources.workflow_run import Request, RunRecord
 from store import holds, queue, resources, workflow_runs, workflow_steps
@@ -236,6 +238,34 @@ def test_a_run_that_kills_every_process_is_given_up_as_interrupted(
     for _ in range(3):
         house.host.engine.run(run_id)
     assert (run(house, run_id).state, run(house, run_id).error) == ("interrupted", "2 processes have died at it")
+
+
+@pytest.mark.req("T43", "T45")
+def test_after_an_interruption_nothing_is_done_again_that_is_on_record(house: House) -> None:
+    """A file that is missing for a while, or broken: steps, a manual one and a person's answer stay as they are."""
+    body = 'note(folder, "b"), manual=True)\n    ctx.checkpoint("asked"'
+    put(house, STEPS.format(body=body))
+    run_id = asked(house)
+    house.host.engine.run(run_id)
+    house.store.write(lambda tx: workflow_steps.settle(tx, run(house, run_id), happened=True, result="yes"))
+    file = house.workflows / "build.workflow.py"
+    for spoil in (file.unlink, file.unlink, lambda: file.write_text("def broken(")):
+        spoil()
+        house.host.engine.run(run_id)
+        assert (run(house, run_id).state, steps(house, run_id)[-1]) == ("interrupted", ("asked", "done"))
+        put(house, STEPS.format(body=body))
+        run_id = asked_again(house)
+    house.host.engine.run(run_id)
+    assert (run(house, run_id).state, run(house, run_id).attempt) == ("succeeded", 4)
+    assert seen(house) == ["a", "b", "c"]
+    with pytest.raises(Problem, match="attempt 4 has gone on with its steps"):
+        house.store.write(lambda tx: fork(tx, run(house, str(run(house, run_id).forked_from)), run_id))
+
+
+def asked_again(house: House) -> str:
+    owner = house.get(Ref("site", "s", "default"))
+    request = Request("k", "build", {"folder": str(house.folder)})
+    return house.store.write(lambda tx: workflow_runs.ensure(tx, owner, request)).run_id
 
 
 @pytest.mark.req("T42", "T45")
