@@ -37,13 +37,18 @@ SEEKERS: list[Callable[[], None]] = []
 
 def kind_named(word: str) -> Kind | None:
     """The kind behind a singular, plural or short name, in any case. A word nobody knows may be a new definition's."""
-    lower = word.lower()
-    for look in (_nothing_new, *SEEKERS):
+    for look in SEEKERS:
+        found = known_as(word)
+        if found is not None:
+            return found
         look()
-        for kind in every():
-            if lower in (kind.name, kind.plural, *kind.short):
-                return kind
-    return None
+    return known_as(word)
+
+
+def known_as(word: str) -> Kind | None:
+    """As `kind_named`, of what is known by now: nobody looks for files."""
+    lower = word.lower()
+    return next((kind for kind in every() if lower in (kind.name, kind.plural, *kind.short)), None)
 
 
 def kind_of_plural(plural: str) -> Kind | None:
@@ -57,10 +62,6 @@ def seek() -> None:
     """Look for definitions that came since."""
     for look in SEEKERS:
         look()
-
-
-def _nothing_new() -> None:
-    return None
 
 
 def every() -> tuple[Kind, ...]:

@@ -9,6 +9,10 @@ import pytest
 
 from controllers.definitions.discovery import Folders
 from controllers.definitions.loading import MAX_SOURCE, Unusable, load, source
+from controllers.definitions.pool import Pool
+from controllers.definitions.processes import Limits
+from controllers.definitions.proposals import Definitions
+from controllers.runtime.environment import Threads
 from resources import registry
 
 MINIMAL = """
@@ -48,6 +52,20 @@ def test_a_file_named_for_no_kind_or_for_one_of_rmctl_itself_is_refused(tmp_path
     path = put(tmp_path / "resource-managers", name, "")
     found = Folders(tmp_path).of("default")
     assert (dict(found.files), list(found.refused)) == ({}, [path])
+
+
+@pytest.mark.req("T47", "CC6")
+def test_a_kind_whose_file_came_since_is_found_by_the_look_that_a_strange_word_causes(tmp_path: Path) -> None:
+    definitions = Definitions(Folders(tmp_path), Pool(Limits(), None, Threads().monotonic))
+    registry.SEEKERS.append(definitions.refresh)
+    try:
+        assert registry.kind_named("latecomers") is None
+        put(tmp_path / "resource-managers", "latecomer")
+        found = registry.kind_named("latecomers")
+    finally:
+        registry.SEEKERS.remove(definitions.refresh)
+    assert found is not None
+    assert found.name == "latecomer"
 
 
 @pytest.mark.req("T47", "CC6")
