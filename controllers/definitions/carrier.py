@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from controllers.definitions.channel import Broken
+from controllers.definitions.channel import Broken, Garbled
 from controllers.definitions.conversation import converse
 from controllers.definitions.loading import source
 from controllers.definitions.pool import Pool
@@ -61,6 +61,9 @@ class StoreCarrier:
         self._at_work[run.run_id] = runner
         try:
             said = converse(runner, run.input, partial(self._answer, run), self._clock)
+        except Garbled as error:
+            self._pool.retire(runner, now=True)
+            return {"failed": f"the workflow said {error}"}
         except BaseException as error:
             self._pool.retire(runner, now=True)
             if isinstance(error, Broken):
@@ -68,10 +71,7 @@ class StoreCarrier:
             raise
         finally:
             self._at_work.pop(run.run_id, None)
-        if said.get("spent"):
-            self._pool.retire(runner)
-        else:
-            self._pool.give_back(runner)
+        self._pool.give_back(runner, said)
         return said
 
     def interrupt(self, run_id: str) -> None:
@@ -88,7 +88,7 @@ class StoreCarrier:
 
 
 def answer(tx: Tx, *, run: RunRecord, ask: Document) -> Document:
-    """What the record says of a step. Raises Superseded, and Broken for what may not be asked."""
+    """What the record says of a step. Raises Superseded, and Garbled for what may not be asked."""
     match ask:
         case {"step": "begin", "name": str() as name, "manual": bool() as manual}:
             return _shown(workflow_steps.begin(tx, run, name, manual=manual))
@@ -99,7 +99,7 @@ def answer(tx: Tx, *, run: RunRecord, ask: Document) -> Document:
         case {"step": "end", "name": str() as name}:
             workflow_steps.end(tx, run, name, result=ask.get("result"))
         case _:
-            raise Broken("a workflow asked for what it may not ask")
+            raise Garbled("what it may not say")
     return {"next": "ok"}
 
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from controllers.definitions.channel import Broken
+from controllers.definitions.channel import Broken, Garbled
 from controllers.definitions.conversation import converse
 from controllers.definitions.loading import Unusable, source
 from controllers.definitions.pool import Pool
 from controllers.definitions.processes import Process
-from resources.canonical import Document, fingerprint
+from resources.canonical import Document, fingerprint, without
 
 Record = Callable[[str, Document], Document]
 """Puts what a step gave on record under its name, or finds what is there from an earlier time."""
@@ -74,6 +74,9 @@ class Run:
         try:
             self._has(runner)
             said = converse(runner, self.given["input"], lambda ask: self._answer(ask, record), self._clock)
+        except Garbled as error:
+            pool.retire(runner, now=True)
+            return {"failed": f"the workflow said {error}"}
         except Broken:
             pool.retire(runner, now=True)
             return {"cancelled": True} if self._cancelled else {"left": runner.ended()}
@@ -83,11 +86,8 @@ class Run:
         finally:
             with self._lock:
                 self._runner = None
-        if said.pop("spent", False):
-            pool.retire(runner)
-        else:
-            pool.give_back(runner)
-        return said
+        pool.give_back(runner, said)
+        return without(said, "spent", "busy")
 
     def _has(self, runner: Process) -> None:
         with self._lock:

@@ -64,7 +64,7 @@ class Runners(Protocol):
     """As `Pool`."""
 
     def take(self, path: Path, digest: str, /) -> Any: ...
-    def give_back(self, process: Any) -> None: ...
+    def give_back(self, process: Any, said: Document, /) -> None: ...
     def retire(self, process: Any, *, now: bool = False) -> None: ...
     def close(self) -> None: ...
 
@@ -181,9 +181,9 @@ class DefinitionPasses:
             raise
         else:
             self._turns.came_back(claim.ref)
+            self._pool.give_back(runner, said)
             if "failed" in said:
                 raise self._failed(runner, said)
-            self._pool.give_back(runner)
         finally:
             with suppress(ClaimLost):
                 ledger.let_go()
@@ -217,11 +217,6 @@ class DefinitionPasses:
                 return said
 
     def _failed(self, runner: Runner, said: Document) -> Exception:
-        """A definition that raised may be asked again; one that was cancelled, or is out of memory, is not."""
-        if said.get("cancelled") or said.get("spent"):
-            self._pool.retire(runner)
-        else:
-            self._pool.give_back(runner)
         if said.get("trace"):
             log.warning("definition raised", runner=runner.pid, trace=str(said["trace"]))
         return Stopped() if self._stopping else Foreseen(str(said["failed"]))

@@ -49,6 +49,7 @@ class Process:
         self.path = path
         self.digest = digest
         self.deadline = 0.0
+        self.interrupted = False
         self._limits = limits
         mine, theirs = socket.socketpair()
         with theirs:
@@ -125,8 +126,12 @@ class Process:
                 os.close(descriptor)
 
     def interrupt(self) -> None:
-        """Asks it to end; its taker notices."""
+        """Asks it to end, and ends it where it does not; its taker notices."""
+        self.interrupted = True
         self.signal(signal.SIGTERM)
+        late = threading.Timer(self._limits.grace_seconds, self.signal, [signal.SIGKILL])
+        late.daemon = True
+        late.start()
 
     def signal(self, number: signal.Signals) -> None:
         """To its whole group, which may outlive it."""

@@ -17,7 +17,7 @@ from store import holds, queue, resources, workflow_runs, workflow_steps
 from tests.definition_house import House, a_house, at_work, gone
 
 HEAD = """
-import os, signal, sys, time
+import os, signal, sys, threading, time
 from pathlib import Path
 from rmctl import workflow
 
@@ -262,10 +262,42 @@ def test_after_an_interruption_nothing_is_done_again_that_is_on_record(house: Ho
         house.store.write(lambda tx: fork(tx, run(house, str(run(house, run_id).forked_from)), run_id))
 
 
-def asked_again(house: House) -> str:
+def asked_again(house: House, *, key: str = "k", **more: Any) -> str:
     owner = house.get(Ref("site", "s", "default"))
-    request = Request("k", "build", {"folder": str(house.folder)})
+    request = Request(key, "build", {"folder": str(house.folder), **more})
     return house.store.write(lambda tx: workflow_runs.ensure(tx, owner, request)).run_id
+
+
+@pytest.mark.req("T49", "T50")
+def test_threads_that_outlive_their_run_speak_in_nobody_elses(house: House) -> None:
+    """Nor does their process serve another run."""
+    put(
+        house,
+        """
+@workflow("build")
+def build(ctx, given):
+    def late():
+        while not Path(given["folder"], "go").exists():
+            time.sleep(0.01)
+        ctx.step("late", lambda: note(given["folder"], "late"))
+    if given.get("last"):
+        Path(given["folder"], "go").touch()
+        return [os.getpid(), ctx.step("mine", lambda: note(given["folder"], "mine"))]
+    for _ in range(3):
+        threading.Thread(target=late).start()
+    return os.getpid()
+""",
+    )
+    first = asked(house)
+    house.host.engine.run(first)
+    second = asked_again(house, key="other", last=True)
+    house.host.engine.run(second)
+    found = run(house, second)
+    assert found.state == "succeeded"
+    assert found.result == [found.result[0], "MINE"]
+    assert found.result[0] != run(house, first).result
+    assert gone(run(house, first).result)
+    assert (steps(house, second), seen(house)) == ([("mine", "done")], ["mine"])
 
 
 @pytest.mark.req("T42", "T45")
@@ -291,6 +323,29 @@ def test_a_run_that_is_cancelled_under_way_ends_with_its_process(house: House) -
     assert gone(pid)
     house.host.engine.run(run_id)
     assert seen(house) == ["a"]
+
+
+STUBBORN = """
+@workflow("build")
+def build(ctx, given):
+    folder = Path(given["folder"])
+    ctx.step("a", lambda: note(folder, "a"))
+    def hang():
+        (folder / "pid").write_text(str(os.getpid()))
+        {body}
+    ctx.step("b", hang)
+"""
+
+
+@pytest.mark.req("T46", "T49")
+@pytest.mark.parametrize("body", ["sum(range(10**12))", "os.kill(os.getpid(), signal.SIGSTOP)"], ids=["C", "stopped"])
+def test_a_run_that_is_cancelled_ends_though_its_process_does_not_listen(house: House, body: str) -> None:
+    put(house, STUBBORN.format(body=body))
+    run_id = asked(house)
+    thread, pid = at_work(house, run_id)
+    house.store.write(lambda tx: workflow_runs.cancel(tx, run(house, run_id), "enough"))
+    thread.join()
+    assert gone(pid)
 
 
 @pytest.mark.req("T45")
