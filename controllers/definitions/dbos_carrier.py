@@ -12,7 +12,7 @@ from queue import SimpleQueue
 import structlog
 
 from controllers.definitions.carrier import Died, answer
-from controllers.definitions.channel import Broken
+from controllers.definitions.channel import Broken, Garbled
 from controllers.definitions.loading import Unusable
 from controllers.definitions.processes import Limits, Process, reap
 from resources.canonical import Document
@@ -136,12 +136,16 @@ class DbosCarrier:
         assert worker is not None
         talk = worker.talk(run.run_id)
         worker.tell(self._message(run, path))
-        superseded = False
+        superseded, wrong = False, None
         while (said := talk.get()) is not None and "over" not in said:
             try:
                 reply = self._store.write(partial(_heard, run=run, said=said))
             except Superseded:
                 superseded = True
+                worker.tell({"do": "cancel", "run": run.run_id})
+                continue
+            except Garbled as error:
+                wrong = {"failed": f"the workflow said {error}"}
                 worker.tell({"do": "cancel", "run": run.run_id})
                 continue
             if "ask" in said:
@@ -150,7 +154,7 @@ class DbosCarrier:
             raise Died(worker.process.ended())
         if superseded:
             raise Superseded(run.run_id)
-        return self._last(run, said["over"])
+        return wrong or self._last(run, said["over"])
 
     def interrupt(self, run_id: str) -> None:
         if self._worker is not None:

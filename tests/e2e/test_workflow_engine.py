@@ -216,6 +216,7 @@ def test_what_is_uncertain_is_listed_before_the_parent_goes(house: House) -> Non
         ("1 / 0", "ZeroDivisionError: division by zero"),
         ("sys.exit(2)", "sys.exit(2)"),
         ("object()", "JSON serializable"),
+        ('"x" * 9_000_000', "a result of 9000002 bytes: at most 4194304"),
     ],
 )
 def test_a_step_that_raises_fails_the_run(house: House, body: str, why: str) -> None:
