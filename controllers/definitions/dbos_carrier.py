@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from dataclasses import asdict
 from functools import partial
@@ -12,7 +13,7 @@ from queue import SimpleQueue
 import structlog
 
 from controllers.definitions.carrier import Died, answer
-from controllers.definitions.channel import Broken, Garbled
+from controllers.definitions.channel import Broken, Garbled, Stuck
 from controllers.definitions.loading import Unusable
 from controllers.definitions.processes import Limits, Process, reap
 from resources.canonical import Document
@@ -26,6 +27,9 @@ log = structlog.get_logger("rmctl.workflow")
 MODULE = "controllers.definitions.dbos_worker"
 LOAD_SECONDS = 60.0
 GRACE_SECONDS = 10.0
+PING_SECONDS = 5.0
+MOST_UNANSWERED = 12
+"""A worker that leaves so many pings in a row unanswered hangs, and is ended as if it had died."""
 LOST = "go on without the steps that workflows.db has lost"
 Talk = SimpleQueue[Document | None]
 
@@ -41,16 +45,21 @@ class Worker:
         self._talks: dict[str, Talk] = {}
         self._lock = threading.Lock()
         self._over = False
+        self._ended = threading.Event()
+        self._outbox: SimpleQueue[Document] = SimpleQueue()
+        self._unanswered = 0
         runners = notes.with_name("workflow-runners")
         reap(runners)
         patient = Limits(0, max(limits.load_seconds, LOAD_SECONDS), GRACE_SECONDS, limits.pass_on)
         self.process = Process(file, "-", patient, notes, module=MODULE)
-        self._tell({"do": "setup", **asdict(limits), "pass_on": list(limits.pass_on), "notes": str(runners)})
+        self._told({"do": "setup", **asdict(limits), "pass_on": list(limits.pass_on), "notes": str(runners)})
         said = self.process.load()
         if "loaded" not in said:
             self.process.end(now=True)
             raise Unusable(str(said.get("unusable")))
-        threading.Thread(target=self._read, name=f"workflow-worker-{self.process.pid}", daemon=True).start()
+        for work in (self._read, self._write, self._watch):
+            name = f"workflow-worker-{self.process.pid}{work.__name__}"
+            threading.Thread(target=work, name=name, daemon=True).start()
 
     @property
     def alive(self) -> bool:
@@ -67,15 +76,29 @@ class Worker:
         return made
 
     def tell(self, message: Document) -> None:
-        """A worker that is gone is noticed by who listens."""
-        with self._lock:
-            self._tell(message)
+        """Waits for nothing: a worker that hangs, or is gone, is noticed by who listens."""
+        self._outbox.put(message)
 
-    def _tell(self, message: Document) -> None:
+    def _write(self) -> None:
+        while not self._ended.is_set():
+            self._told(self._outbox.get())
+
+    def _told(self, message: Document) -> None:
         try:
             self.process.channel.send(message)
+        except Stuck:
+            self.process.signal(signal.SIGKILL)
         except Broken:
             return
+
+    def _watch(self) -> None:
+        while not self._ended.wait(PING_SECONDS):
+            if self._unanswered >= MOST_UNANSWERED:
+                log.error("the worker of workflows hangs and is ended", pid=self.process.pid)
+                self.process.signal(signal.SIGKILL)
+                return
+            self._unanswered += 1
+            self.tell({"do": "ping"})
 
     def _read(self) -> None:
         try:
@@ -83,6 +106,8 @@ class Worker:
                 self._heard(said)
         except (Broken, OSError):
             self.process.end(now=True)
+        self._ended.set()
+        self.tell({"do": "ping"})  # the writing thread looks up once more
         with self._lock:
             self._over = True
             talks = tuple(self._talks.values())
@@ -90,6 +115,9 @@ class Worker:
             one.put(None)
 
     def _heard(self, said: Document) -> None:
+        if "pong" in said:
+            self._unanswered = 0
+            return
         if "known" in said:
             with self._store.read() as tx:
                 gone = workflow_runs.unknown(tx, said["known"])

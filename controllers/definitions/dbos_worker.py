@@ -137,6 +137,8 @@ class Worker:
             case {"do": "cancel", "run": str() as run_id}:
                 if run_id in self._runs:
                     self._runs[run_id].interrupt()
+            case {"do": "ping"}:
+                self._send({"pong": True})
             case {"do": "drop", "ids": [*ids]}:
                 DBOS.delete_workflows(list(map(str, ids)))
 

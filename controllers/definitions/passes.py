@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import structlog
 
-from controllers.definitions.channel import Broken, Garbled
+from controllers.definitions.channel import Broken, Garbled, Stuck
 from controllers.definitions.ledger import PassLedger
 from controllers.definitions.loading import Unusable
 from controllers.definitions.message import message_of
@@ -224,7 +224,13 @@ class DefinitionPasses:
     def _died(self, runner: Runner, broken: Broken) -> Exception:
         if self._stopping:
             return Stopped()
-        return Foreseen(f"the runner was ended: it said {broken}" if isinstance(broken, Garbled) else runner.ended())
+        match broken:
+            case Garbled():
+                return Foreseen(f"the runner was ended: it said {broken}")
+            case Stuck():
+                return Foreseen(f"the runner was ended: it {broken}")
+            case _:
+                return Foreseen(runner.ended())
 
 
 def _soonest(notes: Sequence[object]) -> float | None:

@@ -25,6 +25,8 @@ log = structlog.get_logger("rmctl.runner")
 MODULE = "controllers.definitions.runner"
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "XDG_CONFIG_HOME", "VIRTUAL_ENV")
 GRACE_SECONDS = 2.0
+SEND_SECONDS = 30.0
+"""A process that takes in nothing of what it is told for so long hangs, and is ended."""
 TAIL_BYTES = 16 * 1024
 WAS_AT = "rmctl: was at "
 """What a runner prints before the place of a pass that is told to end."""
@@ -66,7 +68,7 @@ class Process:
             )
         secrets = [os.environ[name] for name in limits.pass_on if name in os.environ]
         self._mask = mask(secrets)
-        self.channel = Channel(mine, secrets=secrets)
+        self.channel = Channel(mine, secrets=secrets, patience=SEND_SECONDS)
         self._note = None if notes is None else notes / str(self.pid)
         self._tail = bytearray()
         self._draining = threading.Thread(target=self._drain, name=f"runner-{self.pid}-output", daemon=True)
