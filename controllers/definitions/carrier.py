@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -12,9 +11,11 @@ from controllers.definitions.conversation import converse
 from controllers.definitions.loading import source
 from controllers.definitions.pool import Pool
 from controllers.definitions.processes import Process
+from controllers.runtime.patience import Patience
 from resources.canonical import Document
 from resources.workflow_run import RunRecord, StepRecord
 from store import workflow_steps
+from store.environment import Environment
 from store.store import Store
 from store.tx import Tx
 
@@ -46,10 +47,10 @@ class Carrier(Protocol):
 class StoreCarrier:
     name = "store"
 
-    def __init__(self, store: Store, pool: Pool, clock: Callable[[], float]) -> None:
-        self._store = store
+    def __init__(self, store: Store, environment: Environment, pool: Pool) -> None:
+        self._patience = Patience(store, environment)
+        self._clock = environment.monotonic
         self._pool = pool
-        self._clock = clock
         self._at_work: dict[str, Process] = {}
 
     def ready(self) -> bool:
@@ -80,11 +81,12 @@ class StoreCarrier:
             runner.interrupt()
 
     def stop(self) -> None:
+        self._patience.stop()
         for run_id in tuple(self._at_work):
             self.interrupt(run_id)
 
     def _answer(self, run: RunRecord, ask: Document) -> Document:
-        return self._store.write(partial(answer, run=run, ask=ask))
+        return self._patience.write(partial(answer, run=run, ask=ask))
 
 
 def answer(tx: Tx, *, run: RunRecord, ask: Document) -> Document:

@@ -16,9 +16,11 @@ from controllers.definitions.carrier import Died, answer
 from controllers.definitions.channel import Broken, Garbled, Stuck
 from controllers.definitions.loading import Unusable
 from controllers.definitions.processes import Limits, Process, reap
+from controllers.runtime.patience import Patience
 from resources.canonical import Document
 from resources.workflow_run import RunRecord
 from store import workflow_runs, workflow_steps
+from store.environment import Environment
 from store.store import Store
 from store.tx import Tx
 from store.workflow_steps import Superseded
@@ -134,8 +136,9 @@ class DbosCarrier:
 
     name = "dbos"
 
-    def __init__(self, store: Store, file: Path, limits: Limits, notes: Path) -> None:
+    def __init__(self, store: Store, environment: Environment, file: Path, limits: Limits, notes: Path) -> None:
         self._store = store
+        self._patience = Patience(store, environment)
         self._file = file
         self._limits = limits
         self._notes = notes
@@ -167,7 +170,7 @@ class DbosCarrier:
         superseded, wrong = False, None
         while (said := talk.get()) is not None and "over" not in said:
             try:
-                reply = self._store.write(partial(_heard, run=run, said=said))
+                reply = self._patience.write(partial(_heard, run=run, said=said))
             except Superseded:
                 superseded = True
                 worker.tell({"do": "cancel", "run": run.run_id})
@@ -190,6 +193,7 @@ class DbosCarrier:
 
     def stop(self) -> None:
         self._stopping.set()
+        self._patience.stop()
         if self._worker is not None:
             self._worker.process.end()
 
@@ -204,7 +208,7 @@ class DbosCarrier:
             "workflow": run.workflow,
             "input": run.input,
             "path": str(path),
-            "fresh": self._store.write(partial(_fresh, run=run)),
+            "fresh": self._patience.write(partial(_fresh, run=run)),
         }
 
     def _last(self, run: RunRecord, over: Document) -> Document:
@@ -216,7 +220,7 @@ class DbosCarrier:
             case {"cancelled": _}:
                 raise Superseded(run.run_id)
             case {"lost": _}:
-                self._store.write(partial(workflow_steps.checkpoint, run=run, name=LOST))
+                self._patience.write(partial(workflow_steps.checkpoint, run=run, name=LOST))
                 return {"waits": LOST}
             case _:
                 return over

@@ -56,16 +56,20 @@ class Process:
         mine, theirs = socket.socketpair()
         with theirs:
             words = [str(theirs.fileno()), str(limits.memory_bytes), digest, str(path)]
-            self._popen = subprocess.Popen(
-                [sys.executable, "-P", "-m", module, *words],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                pass_fds=[theirs.fileno()],
-                cwd=path.parent,
-                env=_environment(os.environ, limits.pass_on),
-                start_new_session=True,
-            )
+            try:
+                self._popen = subprocess.Popen(
+                    [sys.executable, "-P", "-m", module, *words],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    pass_fds=[theirs.fileno()],
+                    cwd=path.parent,
+                    env=_environment(os.environ, limits.pass_on),
+                    start_new_session=True,
+                )
+            except OSError:
+                mine.close()
+                raise
         secrets = [os.environ[name] for name in limits.pass_on if name in os.environ]
         self._mask = mask(secrets)
         self.channel = Channel(mine, secrets=secrets, patience=SEND_SECONDS)

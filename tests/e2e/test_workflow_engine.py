@@ -15,6 +15,7 @@ from resources.resource import Resource
 from resources.workflow_run import Request, RunRecord
 from store import holds, queue, resources, workflow_runs, workflow_steps
 from tests.definition_house import House, a_house, at_work, gone
+from tests.unit.store.test_full_disk import limit
 
 HEAD = """
 import os, signal, sys, threading, time
@@ -364,6 +365,43 @@ def test_a_server_that_stops_in_mid_step_fails_nothing(house: House) -> None:
         found = run(next_one, run_id)
         assert (found.state, found.waits_for, found.epoch) == ("waiting", "approval", 2)
         assert seen(next_one) == ["a", "b"]
+
+
+@pytest.mark.req("T45")
+def test_a_step_whose_end_finds_no_room_is_told_once_there_is_some(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with a_house(tmp_path) as house:
+        house.put("site")
+        put(house, SLOW.replace('return note(folder, "b")', 'return note(folder, "b") * 50_000'))
+        run_id = asked(house)
+        thread, _pid = at_work(house, run_id)
+        limit(house.store, 0)
+        (house.folder / "go").touch()
+        while "the store takes nothing" not in capsys.readouterr().out:
+            pass
+        limit(house.store, None)
+        thread.join()
+        assert (run(house, run_id).state, run(house, run_id).epoch) == ("waiting", 1)
+        assert seen(house) == ["a", "b"]
+
+
+@pytest.mark.req("T45")
+def test_a_run_that_no_process_can_be_started_for_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with a_house(tmp_path) as house:
+        house.put("site")
+        put(house, STEPS.format(body='note(folder, "b")'))
+        run_id = asked(house)
+        house.host.engine._due.clear()
+        monkeypatch.setattr("sys.executable", str(tmp_path / "gone"))
+        with pytest.raises(FileNotFoundError):
+            house.host.engine.run(run_id)
+        monkeypatch.undo()
+        assert list(house.host.engine._due) == [run_id]
+        house.host.engine.run(run_id)
+        assert run(house, run_id).state == "succeeded"
 
 
 @pytest.mark.req("T43", "T45")
