@@ -29,7 +29,7 @@ MAX_KEY = 512
 HELD_SECONDS = 30.0
 OBSERVE_AGAIN_SECONDS = 5.0
 LONGEST_PAUSE_SECONDS = 60.0
-"""Between two attempts at a child run."""
+"""Between two attempts at a child run, or at an effect that stays indeterminate."""
 
 
 class Nonsense(Foreseen):
@@ -126,6 +126,8 @@ class PassLedger:
             return _over(0.0, "a pass makes one effect; the next one goes on")
         if found is not None and found.state == "pending" and found.available_at > tx.now:
             return _over(found.available_at - tx.now, found.error or "put off")
+        if found is not None and (wait := _unsure_until(found) - tx.now) > 0:
+            return _over(wait, found.error or "nobody knows yet how it ended")
         return None
 
     def _receipt(self, tx: Tx, step: str, claim: EffectClaim, said: Document) -> Document:
@@ -184,6 +186,13 @@ def _again_at(last: RunRecord) -> float:
     if last.attempt == 1:
         return 0.0
     return (last.completed_at or 0.0) + min(2.0 ** min(last.attempt - 2, 6), LONGEST_PAUSE_SECONDS)
+
+
+def _unsure_until(found: EffectRecord) -> float:
+    """An effect of which nobody knows how it ended is observed at once, and from then on less and less often."""
+    if found.state != "indeterminate" or found.attempts < 2 or found.started_at is None:
+        return 0.0
+    return found.started_at + min(2.0 ** min(found.attempts - 1, 6), LONGEST_PAUSE_SECONDS)
 
 
 def _done(record: EffectRecord) -> Document:
