@@ -64,6 +64,15 @@ def test_whatever_the_code_raises_is_the_end_of_the_run_and_not_of_its_process(e
     assert carried_out(code)[0]["failed"].startswith(type(error).__name__)
 
 
+def test_a_step_that_was_interrupted_has_not_failed() -> None:
+    def interrupted(ctx: WorkflowContext) -> None:
+        ctx.cancellation.set()
+        raise ChildProcessError("the signal went to the whole group")
+
+    said, asked = carried_out(lambda ctx: ctx.step("a", lambda: interrupted(ctx)))
+    assert (said, [one["step"] for one in asked]) == ({"cancelled": True}, ["begin"])
+
+
 def test_a_run_that_waits_goes_no_further_whatever_its_code_catches() -> None:
     def code(ctx: WorkflowContext) -> str:
         for name in ("asked", "after"):
