@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from api.http.problems import Problem
+from api.http.runs import controlled, forked
 from resources.workflow_run import Completion, RunRecord
 from rmctl import Spec, resource_manager
 from rmctl.testing import Trial
@@ -140,6 +142,37 @@ def test_the_fork_of_a_cancelled_run_repeats_no_manual_step_on_a_guess() -> None
         forked = trial._store.write(lambda tx: workflow_runs.follow(tx, run, 2))
         assert steps(trial, forked) == [("a", "done", "A"), ("push", "started", None)]
         assert steps(trial, run) == [("a", "done", "A"), ("b", "failed", None), ("push", "started", None)]
+
+
+@pytest.mark.req("T45")
+def test_of_a_manual_step_that_may_have_happened_a_person_must_say_whether_it_did() -> None:
+    with a_site() as trial:
+        run = begun(trial)
+
+        def resume(**said: Any) -> str:
+            body = {"run": run.run_id, "do": "resume", **said}
+            return str(trial._store.write(lambda tx: controlled(tx, body, "looked", "me"))["state"])
+
+        trial._store.write(lambda tx: workflow_steps.wait(tx, run, "push"))
+        with pytest.raises(Problem, match='step "push" may have happened'):
+            resume()
+        assert resume(absent=True) == "pending"
+        again = trial._store.write(lambda tx: workflow_runs.begin(tx, run.run_id, "store"))
+        assert again is not None
+        trial._store.write(lambda tx: workflow_steps.checkpoint(tx, again, "asked"))
+        assert resume() == "pending"
+
+
+@pytest.mark.req("T46")
+def test_no_run_is_forked_for_a_resource_that_goes() -> None:
+    with a_site() as trial:
+        run = begun(trial)
+        trial.delete("s")
+        for _ in ("is being deleted", "is gone"):
+            with pytest.raises(Problem, match="is gone or being deleted"):
+                trial._store.write(lambda tx: forked(tx, run, "it"))
+            trial.run()
+        assert trial.get("s") is None
 
 
 def begun(trial: Trial) -> RunRecord:

@@ -218,14 +218,17 @@ def test_a_merge_that_nobody_knows_of_is_asked_about_less_and_less_often(trial: 
     assert ready(trial) == "True/Merged"
 
 
-@pytest.mark.parametrize("closed", [False, True])
-def test_nothing_is_merged_any_more_once_deletion_was_asked_for(trial: Trial, forge: Remembered, closed: bool) -> None:
+@pytest.mark.parametrize(("closed", "method"), [(False, "squash"), (True, "squash"), (False, "merge")])
+def test_nothing_is_merged_any_more_once_deletion_was_asked_for(
+    trial: Trial, forge: Remembered, closed: bool, method: str
+) -> None:
     """Nor is the resource kept by a merge that certainly did not happen."""
     forge.answers = [Unknown("502")]
     trial.apply(KEY, SPEC)
     trial.run()
     forge.answers, asked = [], len(forge.merges)
     forge.pull = replace(forge.pull, closed=closed)
+    trial.apply(KEY, {**SPEC, "mergeMethod": method})
     trial.delete(KEY)
     trial.run_for(120)
     assert trial.get(KEY) is None
