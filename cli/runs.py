@@ -82,8 +82,9 @@ def _no_json(text: str) -> Any:
 
 def _identity(session: Session, text: str) -> str:
     """The one id that starts so."""
-    every = [str(one["id"]) for one in session.client.get(paths.RUNS).get("items", [])]
-    found = [one for one in every if one.startswith(text)]
+    if not text:
+        raise UsageProblem("RUN: expected an id, or the start of one", hint="rmctl runs")
+    found = [str(one["id"]) for one in session.client.get(paths.RUNS, {"id": text}).get("items", [])]
     if len(found) == 1:
         return found[0]
     if not found:

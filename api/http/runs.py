@@ -35,13 +35,19 @@ class Runs:
         ]
 
     async def list(self, request: Request) -> Response:
-        """Newest first; of one resource by its uid oldest first."""
-        uid, project = request.query_params.get("uid"), request.query_params.get("project")
+        """Newest first; of one resource by its uid oldest first. `id` is what the ids of those wanted begin with."""
+        asked = request.query_params
+        uid, project, begins = asked.get("uid"), asked.get("project", ""), asked.get("id", "")
 
         def read(tx: Tx) -> Document:
-            found = workflow_runs.of(tx, uid) if uid else workflow_runs.list_all(tx)
-            items = [run_document(tx, one) for one in found if project in (None, "", one.owner.project)]
-            metadata = {"resourceVersion": str(changes.head(tx))}
+            metadata: Document = {"resourceVersion": str(changes.head(tx))}
+            if uid:
+                found, beyond = workflow_runs.of(tx, uid), 0
+            else:
+                found, beyond = workflow_runs.list_all(tx, project=project, begins=begins)
+            items = [run_document(tx, one) for one in found if project in ("", one.owner.project)]
+            if beyond:
+                metadata["remainingItemCount"] = beyond
             return {"kind": "RunList", "apiVersion": "rmctl/v1", "metadata": metadata, "items": items}
 
         return exchange.answer(await self._threads.read(read))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -161,6 +162,25 @@ def test_of_a_manual_step_that_may_have_happened_a_person_must_say_whether_it_di
         assert again is not None
         trial._store.write(lambda tx: workflow_steps.checkpoint(tx, again, "asked"))
         assert resume() == "pending"
+
+
+def test_a_run_that_is_not_over_is_listed_before_newer_ones_that_are_and_found_by_the_start_of_its_id() -> None:
+    with a_site() as trial:
+        (waits,) = trial.runs("s")
+        for number in range(3):
+            trial.clock.advance(1)
+            trial._store.write(lambda tx, n=number: workflow_runs.put(tx, over(waits, n)))
+        with trial._store.read() as tx:
+            found, beyond = workflow_runs.list_all(tx, limit=2)
+            assert ([one.run_id for one in found], beyond) == (["over-2", waits.run_id], 2)
+            assert workflow_runs.list_all(tx, begins=waits.run_id[:8]) == ((waits,), 0)
+            assert workflow_runs.list_all(tx, begins="_") == ((), 0)
+            assert workflow_runs.list_all(tx, project="other") == ((), 0)
+
+
+def over(run: RunRecord, number: int) -> RunRecord:
+    later = run.created_at + number + 1
+    return replace(run, run_id=f"over-{number}", key=f"k{number}", state="succeeded", created_at=later)
 
 
 @pytest.mark.req("T46")
