@@ -228,9 +228,19 @@ def begin(tx: Tx, run_id: str, engine: str, *, new: bool = True) -> RunRecord | 
         return None
     if run.engine != engine and not (new and run.engine is None):
         return None
-    begun = {"state": "running", "epoch": run.epoch + 1, "engine": engine}
+    begun = {"state": "running", "epoch": run.epoch + 1, "engine": engine, "error": None}
     tx.write(update(table).where(table.c.run_id == run_id).values(**begun))
     return replace(run, **begun)  # type: ignore[arg-type]
+
+
+def remark(tx: Tx, run_id: str, why: str) -> None:
+    """Why a run that is due does not go on; its owner looks once."""
+    run = by_id(tx, run_id)
+    if run is not None and run.state in ("pending", "running") and run.error != bounded(why):
+        tx.write(update(table).where(table.c.run_id == run_id).values(error=bounded(why)))
+        owner = resources.by_uid(tx, run.uid)
+        if owner is not None:
+            queue.enqueue(tx, owner.ref)
 
 
 def unknown(tx: Tx, run_ids: Sequence[str]) -> tuple[str, ...]:
