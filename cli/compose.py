@@ -220,6 +220,7 @@ class Server:
                 tx, job, self._manager.fleet, self._store.heard_since(self._manager.started_at)
             ),
             plan=lambda tx, bundle, traced: preview(tx, bundle, self._manager.fleet, traced=traced),
+            criteria=self._manager.fleet.scheduling.criteria,
             foresee=lambda tx, reservation: foresee(tx, reservation, self._manager.fleet),
             replay=lambda tx, event: replay(tx, event, self._manager.fleet),
             secrets=self._secrets,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
 from controllers.expansion import Expected, expand, template_names
@@ -37,6 +37,10 @@ class Lookups(Protocol):
 
     def secret(self, project: str, name: str, key: str) -> bool:
         """Whether a secret has this key."""
+        ...
+
+    def criteria(self) -> Collection[str]:
+        """What the levels of a ranking may name; none where it is not known, as without a server."""
         ...
 
     def fenced(self, pool: str) -> Iterable[str]:
@@ -105,8 +109,23 @@ def _limits(pool: str, lookups: Lookups) -> Disconnect:
     return Disconnect.model_validate((lookups.pool(pool) or {}).get("disconnect", {}))
 
 
-def _patience(ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
+def _pool_itself(ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
     assert isinstance(spec, PoolSpec)
+    return _patience(ref, spec, lookups) + _criteria(spec, lookups.criteria())
+
+
+def _criteria(spec: PoolSpec, known: Collection[str]) -> list[FieldError]:
+    if not known or isinstance(spec.ranking, str):
+        return []
+    return [
+        FieldError(f"spec.ranking.levels[{index}]", f'"{name}" is not one of {", ".join(known)}')
+        for index, level in enumerate(spec.ranking.levels)
+        for name in level
+        if name not in known
+    ]
+
+
+def _patience(ref: Ref, spec: PoolSpec, lookups: Lookups) -> list[FieldError]:
     held = () if spec.disconnect.fences else sorted(lookups.fenced(ref.name))
     if not held:
         return []
@@ -146,6 +165,6 @@ def _webhook(ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
 CHECKS: Mapping[str, Callable[[Ref, Spec, Lookups], list[FieldError]]] = {
     "bundle": _bundle,
     "node": _node,
-    "pool": _patience,
+    "pool": _pool_itself,
     "webhook": _webhook,
 }

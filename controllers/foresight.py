@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from controllers.placing import policy_of
-from controllers.reserving import preemptible, request_of
+from controllers.reserving import TOO_LATE, preemptible, request_of, seats, users
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
 from placement import FleetView, Placed, PoolPolicy, Ranked, Request
@@ -12,6 +14,7 @@ from placement.fullness import SCALE
 from placement.gang import gang
 from placement.preempting import victims
 from placement.shortcut import place
+from placement.staying import stay
 from resources.canonical import Document
 from resources.instants import rfc3339
 from resources.pool import Pool
@@ -25,22 +28,30 @@ MOST_CANDIDATES = 10
 def foresee(tx: Tx, resource: Reservation, fleet: Fleet) -> Document:
     """{fits, candidates: [{node, atoms, score}], reason?, preemptible?}; the best candidate first.
 
-    A gang shows the members of the best one. Nothing is written, and no draw is made.
+    A gang shows the members of the best one, and what is booked already its own place, if it still fits there. Nothing
+    is written, and no draw is made.
     """
     reader = SnapshotReader(tx, fleet, 0.0)
     pool = reader.find(Ref("pool", resource.spec.pool))
     if not isinstance(pool, Pool):
         return _no(f"no pool {resource.spec.pool}")
+    _, end = resource.window(tx.now)
+    if end is not None and end <= tx.now:
+        return _no(TOO_LATE)
     with fleet.planning():
         view = fleet.view.copy()
-    for held in reader.allocations(uid=resource.uid):
-        view.drop_claim(held.id)
+    held = tuple(reader.allocations(uid=resource.uid))
+    its_own = seats(resource, held, view)
+    for claim in (*(one.id for one in held), *users(resource, held, view)):
+        view.drop_claim(claim)
     request, policy = request_of(resource, tx.now), policy_of(pool.spec, fleet.scheduling, archived=pool.deleting)
+    staying = stay(request, view, policy, its_own) if its_own else ()
+    if staying:
+        return {"fits": True, "candidates": _members(staying)}
     if resource.spec.gang is not None:
         asked = resource.spec.gang
         found = gang(request, view, policy, size=asked.size, domain=asked.domain)
-        members = [{"node": member.node, "atoms": [a.id for a in member.devices]} for member in found.members]
-        return {"fits": True, "candidates": members} if members else _no(found.reason)
+        return {"fits": True, "candidates": _members(found.members)} if found.members else _no(found.reason)
     done = place(request, view, policy, first=MOST_CANDIDATES)
     if isinstance(done.answer, Placed):
         return {"fits": True, "candidates": [_candidate(one, request, view, policy) for one in done.ranked]}
@@ -52,6 +63,10 @@ def foresee(tx: Tx, resource: Reservation, fleet: Fleet) -> Document:
 
 def _no(reason: str) -> Document:
     return {"fits": False, "candidates": [], "reason": reason}
+
+
+def _members(members: Sequence[Placed]) -> list[Document]:
+    return [{"node": one.node, "atoms": [atom.id for atom in one.devices]} for one in members]
 
 
 def _candidate(one: Ranked, request: Request, view: FleetView, policy: PoolPolicy) -> Document:
@@ -71,6 +86,6 @@ def _preempting(
     found = victims(request, view, policy, able) if able else None
     if not found:
         return {}
-    start, _ = resource.spec.window(reader.now)
+    start, _ = resource.window(reader.now)
     names = list(dict.fromkeys(able[name] for name in found))
     return {"preemptible": {"reservations": names, "startsAt": rfc3339(start)}}

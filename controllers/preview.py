@@ -12,7 +12,7 @@ from controllers.placing import Mate, owner_of, policy_of, request_for
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
 from placement import FleetView, Placed, PoolPolicy, Provision, Request, claim_for, plan
-from placement.explain import Suggestion, Trace, sentence, trace, tree, would_fit
+from placement.explain import Suggestion, Trace, drawn, own_reservations, sentence, trace, tree, would_fit
 from placement.request import CAPABILITY_PREFIX
 from resources.bundle import Bundle
 from resources.job import Job
@@ -49,6 +49,10 @@ class Preview:
     tree: str = ""
     missing: tuple[str, ...] = ()
     """Capabilities that nothing in its pool has: no node, and no instance type that could be launched."""
+    reservation: str | None = None
+    """The reservation that it would take its room from."""
+    drawn: tuple[str, ...] = ()
+    """The nodes of which it would get one by chance, `node` among them."""
 
 
 def explain(tx: Tx, job: Job, fleet: Fleet, server_started_at: float) -> Explanation | None:
@@ -136,13 +140,17 @@ def _placed(
     match done.answer:
         case Placed(node=chosen, tier=tier, devices=atoms, inside=inside):
             view.put_claim(claim_for(request, chosen, f"preview/{made.key.wire}", atoms, inside))
-            return Preview(name, chosen, tier, sentence(done), "restarts" if held else "placed", tree=told)
+            answer = "restarts" if held else "placed"
+            within = inside.name if inside is not None else None
+            lots = drawn(done, policy.ranking)
+            return Preview(name, chosen, tier, sentence(done), answer, tree=told, reservation=within, drawn=lots)
         case Provision(tier=tier):
             return Preview(name, None, tier, sentence(done), "provision", tree=told)
         case _:
             help_ = tuple(map(_suggested, would_fit(request, view, policy)))
             missing = _missing(request, view, policy)
-            return Preview(name, None, None, sentence(done), would_fit=help_, tree=told, missing=missing)
+            said = sentence(done) + own_reservations(request, view, policy)
+            return Preview(name, None, None, said, would_fit=help_, tree=told, missing=missing)
 
 
 def _missing(request: Request, view: FleetView, policy: PoolPolicy) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from controllers import placing, reserving
 from controllers.placers.contract import Context, Pending, Placed, Queued
+from controllers.placers.inline import stayed
 from controllers.placers.registry import PLACERS
 from controllers.runtime.controller import Reader
 from controllers.runtime.decision import Decision, Facts, Release, Reserve
@@ -77,9 +78,11 @@ class ReservationController:
             return _holding(resource, view, view.allocations, now)
         if status.phase == "expired" and current:
             return _expired(resource, view, "its time is over")
-        _, end = resource.spec.window(now)
+        _, end = resource.window(now)
         if end is not None and end <= now:
-            return _expired(resource, view, "its time was over before it had a place", booked=False)
+            booked = bool(view.allocations)
+            said = "its time is over" if booked else reserving.TOO_LATE
+            return _expired(resource, view, said, booked=booked)
         return _look(resource, view, facts, now)
 
 
@@ -90,11 +93,12 @@ def _look(resource: Reservation, view: ReservationView, facts: Facts, now: float
         said = after_lost_races(facts.conflicts, list(facts.excluded.values())[-1])
         return replace(_waiting(resource, view, now, "NoFit", said), requeue_after=0.0, no_place_since=None)
     policy = placing.policy_of(view.pool.spec, view.scheduling, archived=view.pool.deleting)
-    own = (*(one.id for one in view.allocations), *_users(resource, view))
+    own = (*(one.id for one in view.allocations), *reserving.users(resource, view.allocations, view.fleet))
     found: Sequence[str] | None = None
+    seats = reserving.seats(resource, view.allocations, view.fleet)
     with view.fleet.without(own) as fleet:
         context = Context(fleet, policy, now, facts.seed, facts.excluded, _line(resource, view), view.scheduling)
-        answer = PLACERS[view.scheduling.placer].place(resource, context)
+        answer = stayed(resource, seats, context) or PLACERS[view.scheduling.placer].place(resource, context)
         if isinstance(answer, Pending) and resource.spec.gang is None and view.preemptible:
             request = reserving.request_of(resource, now, facts.excluded)
             found = victims(request, fleet, policy, view.preemptible)
@@ -107,13 +111,6 @@ def _look(resource: Reservation, view: ReservationView, facts: Facts, now: float
             return replace(waiting, claims=answer.claims, wake=answer.wake)
         case Placed(allocations=made):
             return _booked(view, answer, _holding(resource, view, made, now))
-
-
-def _users(resource: Reservation, view: ReservationView) -> list[str]:
-    """What jobs have taken of it: where it stays, they stay within."""
-    nodes = (view.fleet.node(name) for name in dict.fromkeys(one.node for one in view.allocations))
-    claims = (claim for node in nodes if node is not None for claim in node.claims.values())
-    return [claim.allocation for claim in claims if claim.inside and claim.reservation == resource.uid]
 
 
 def _line(resource: Reservation, view: ReservationView) -> list[Reservation]:
@@ -169,7 +166,7 @@ def _waiting(
     in_the_way: Sequence[str] = (),
 ) -> Decision:
     """`in_the_way` are allocations of others without which it would fit. What it already has it keeps."""
-    start, end = resource.spec.window(now)
+    start, end = resource.window(now)
     since = resource.status.waiting_since
     fresh = since is None
     names = tuple(dict.fromkeys(view.preemptible[name] for name in in_the_way))
@@ -181,6 +178,8 @@ def _waiting(
         condition("Unschedulable", True, reason, said),
         phase=resource.status.phase if view.allocations else "pending",
         allocations=tuple(map(reserving.held, view.allocations)),
+        start=resource.status.start if view.allocations else None,
+        end=resource.status.end if view.allocations else None,
         victims=names,
         starts_at=start if names else None,
         booked_generation=resource.status.booked_generation,

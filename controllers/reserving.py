@@ -8,19 +8,21 @@ from controllers.expansion import BUNDLE_LABEL
 from controllers.placing import asks_of_devices
 from controllers.runtime.controller import Reader
 from placement import Amounts, FleetView, Placed, Request, capability_labels
+from placement.staying import Seat
 from resources.allocation import Allocation
 from resources.devices import Booking
 from resources.reference import Ref
 from resources.reservation import Held, HeldDevice, Reservation, ReservationSpec, ReservedAmounts
 
 DEVICE_LIMITS = "devices.limits"
+TOO_LATE = "its time was over before it had a place"
 KUBERNETES = "binding.kubernetes"
 
 
 def request_of(resource: Reservation, now: float, excluded: Mapping[str, str] | None = None) -> Request:
     """What one member asks."""
     spec = resource.spec
-    start, end = spec.window(now)
+    start, end = resource.window(now)
     return Request(
         owner=f"{resource.project}/{resource.name}",
         pool=spec.pool,
@@ -56,7 +58,7 @@ def capabilities(spec: ReservationSpec) -> tuple[str, ...]:
 
 def allocation(resource: Reservation, placed: Placed, number: int, fleet: FleetView, now: float) -> Allocation:
     spec = resource.spec
-    start, end = spec.window(now)
+    start, end = resource.window(now)
     amounts = Amounts(spec.amounts.vcpu_milli, spec.amounts.cores, spec.amounts.memory_mib)
     node = fleet.node(placed.node)
     if spec.lease and node is not None:
@@ -108,6 +110,28 @@ def seekers(reader: Reader, resource: Reservation) -> tuple[Ref, ...]:
     holder = (holder_of(resource.project, resource.spec) or "").rpartition("/")[2]
     jobs = reader.by_label("job", BUNDLE_LABEL, holder.partition(".")[0], resource.project) if holder else ()
     return tuple(job.ref for job in jobs if "." not in holder or job.name == holder)
+
+
+def seats(resource: Reservation, allocations: Sequence[Allocation], fleet: FleetView) -> tuple[Seat, ...]:
+    """Where its members are, those first whose devices are in use; none if there are to be more than there are."""
+    inside = [claim for name in users(resource, allocations, fleet) if (claim := fleet.claim(name)) is not None]
+    used = {(claim.node, device) for claim in inside for device, _ in claim.devices}
+    found = []
+    for one in allocations:
+        mine = [booking.device for booking in one.devices]
+        first = [device for device in mine if (one.node, device) in used]
+        found.append(Seat(one.node, (*first, *(device for device in mine if device not in first)), len(first)))
+    size = 1 if resource.spec.gang is None else resource.spec.gang.size
+    busy = {claim.node for claim in inside}
+    found.sort(key=lambda seat: (-seat.kept, seat.node not in busy))
+    return tuple(found[:size]) if size <= len(found) else ()
+
+
+def users(resource: Reservation, allocations: Sequence[Allocation], fleet: FleetView) -> list[str]:
+    """What jobs have taken of it: where it stays, they stay within."""
+    nodes = (fleet.node(name) for name in dict.fromkeys(one.node for one in allocations))
+    claims = (claim for node in nodes if node is not None for claim in node.claims.values())
+    return [claim.allocation for claim in claims if claim.inside and claim.reservation == resource.uid]
 
 
 def preemptible(reader: Reader, resource: Reservation) -> dict[str, str]:

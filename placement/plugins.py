@@ -135,7 +135,7 @@ def contained(rule: Callable[..., object], *arguments: object) -> object:
         return rule(*arguments)
     except _TooLong:
         raise PluginFailed("did not come to an end") from None
-    except Exception as error:  # noqa: BLE001  whatever a plugin raises costs the node, not the plan
+    except BaseException as error:  # noqa: BLE001  whatever a plugin raises costs the node, not the plan
         raise PluginFailed(f"failed: {type(error).__name__}: {error}") from None
     finally:
         sys.settrace(before)

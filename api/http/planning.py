@@ -40,7 +40,7 @@ class Planning:
 
         def planned(tx: Tx) -> list[Document]:
             items = []
-            for written in batch.apply(tx, submissions, how):
+            for written in batch.apply(tx, submissions, how, self._services.criteria):
                 item = batch.item(written)
                 if isinstance(written.resource, Bundle):
                     previews = self._services.plan(tx, written.resource, traced)
@@ -72,6 +72,10 @@ def _told(one: Preview) -> Document:
         "tier": one.tier,
         "sentence": one.sentence,
     }
+    if one.reservation is not None:
+        told["reservation"] = one.reservation
+    if one.drawn:
+        told["drawn"] = list(one.drawn)
     if one.would_fit:
         told["wouldFit"] = list(one.would_fit)
     if one.missing:

@@ -71,6 +71,10 @@ class Preview(Protocol):
     def tree(self) -> str: ...
     @property
     def missing(self) -> Sequence[str]: ...
+    @property
+    def reservation(self) -> str | None: ...
+    @property
+    def drawn(self) -> Sequence[str]: ...
 
 
 class Replay(Protocol):
@@ -159,6 +163,8 @@ class Services:
     tokens: Mapping[str, Caller] = field(default_factory=dict)
     explain: Explainer = _nothing
     plan: Planner = _nowhere
+    criteria: Sequence[str] = ()
+    """What the rankings of pools may name."""
     foresee: Foreseer = _unforeseen
     replay: Replayer = _no_replay
     recheck_seconds: float = 30.0

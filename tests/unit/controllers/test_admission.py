@@ -18,6 +18,7 @@ class Known:
     templates: dict = field(default_factory=dict)
     secrets: frozenset = frozenset()
     stopped: tuple = ()
+    named: tuple = ()
 
     def pool(self, name):
         return self.found_pools.get(name)
@@ -30,6 +31,9 @@ class Known:
 
     def secret(self, project, name, key):
         return (project, name, key) in self.secrets
+
+    def criteria(self):
+        return self.named
 
     def fenced(self, pool):
         return self.stopped if pool == "local" else ()

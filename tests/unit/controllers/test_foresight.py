@@ -79,7 +79,8 @@ def test_a_gang_shows_the_members_of_the_best_one(store: Store) -> None:
     found = preview(store, gang={"size": 2})["candidates"]
     assert [(one["node"], len(one["atoms"])) for one in found] == [("b", 8), ("c", 8)]
     reason = preview(store, gang={"size": 4})
-    assert reason == {"fits": False, "candidates": [], "reason": "no node fits (3 nodes): 3 × fits: 0 of 8 gpu free"}
+    told = "3 of 4 members have a place; for the next: no node fits (3 nodes): 3 × fits: 0 of 8 gpu free"
+    assert reason == {"fits": False, "candidates": [], "reason": told}
 
 
 @pytest.mark.req("P142")

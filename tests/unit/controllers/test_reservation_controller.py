@@ -319,3 +319,70 @@ def test_one_of_a_device_that_turned_sick_is_booked_on_others_once_there_are_som
     on.fleet.put_node(a_node("b", count=4))
     on.run()
     assert (on.said("Booked"), on.status.allocations[0].node) == (("True", "Guaranteed", "b"), "b")
+
+
+def test_one_that_has_begun_keeps_its_begin_wherever_it_is_booked_anew() -> None:
+    on = stage(durationSeconds=100, devices=[{"class": "gpu", "count": 4}])
+    on.run()
+    on.now = NOW + 40
+    on.reservation = changed_to(on.reservation, holder="ch")
+    on.run()
+    assert (on.status.start, on.status.end) == (NOW, NOW + 100)
+    on.fleet.put_node(a_node("a", count=3))
+    on.now = NOW + 50
+    on.run()
+    assert on.said("Booked") == ("False", "NoFit", "no node fits (1 nodes): 1 × fits: 3 of 4 gpu free")
+    on.fleet.put_node(a_node("b"))
+    on.now = NOW + 60
+    on.run()
+    assert (on.said("Booked"), on.status.start, on.status.end) == (("True", "Guaranteed", "b"), NOW, NOW + 100)
+    on.reservation = replace(changed_to(on.reservation, durationSeconds=30), generation=3)
+    on.run()
+    assert on.said() == ("True", "Expired", "its time is over")
+
+
+def test_a_changed_one_stays_where_it_is_as_long_as_it_fits_there() -> None:
+    on = stage(a_node("b"), devices=[{"class": "gpu", "count": 4}])
+    on.run()
+    on.fleet.put_node(a_node("a"))
+    on.fleet.put_claim(a_claim("else", "a", devices=(("gpu-00", 1000), ("gpu-01", 1000))))
+    on.reservation = changed_to(on.reservation, durationSeconds=500)
+    on.run()
+    assert [one.node for one in on.status.allocations] == ["b"]
+    on.reservation = replace(changed_to(on.reservation, devices=[{"class": "gpu", "count": 5}]), generation=3)
+    on.run()
+    assert [(one.node, len(one.devices)) for one in on.status.allocations] == [("b", 5)]
+
+
+@pytest.mark.parametrize(
+    ("count", "kept"), [(1, ["gpu-02"]), (2, ["gpu-02", "gpu-03"]), (3, ["gpu-00", "gpu-02", "gpu-03"])]
+)
+def test_a_smaller_one_keeps_the_cards_that_its_jobs_use(count: int, kept: list[str]) -> None:
+    on = stage(devices=[{"class": "gpu", "count": 4}], holder="ch")
+    on.run()
+    (own,) = on.allocations.values()
+    user = replace(own, id="u-1.1.1", uid="u-1", owner=WEB, inside="r", holder=None, devices=own.devices[2:])
+    on.fleet.put_claim(seen(user))
+    on.reservation = changed_to(on.reservation, devices=[{"class": "gpu", "count": count}])
+    on.run()
+    assert [one.id for one in on.status.allocations[0].devices] == kept
+
+
+def test_a_smaller_gang_keeps_the_members_whose_jobs_run() -> None:
+    on = stage(a_node("a"), a_node("b"), gang={"size": 2}, holder="ch")
+    on.run()
+    busy = next(one for one in on.allocations.values() if one.node == "b")
+    on.fleet.put_claim(seen(replace(busy, id="u-1.1.1", uid="u-1", owner=WEB, inside="r", holder=None)))
+    document = {name: value for name, value in on.reservation.document.items() if name != "gang"}
+    on.reservation = replace(
+        on.reservation, generation=2, spec=ReservationSpec.model_validate(document), document=document
+    )
+    on.run()
+    assert [one.node for one in on.status.allocations] == ["b"]
+
+
+def test_a_waiting_gang_is_told_how_many_members_have_a_place() -> None:
+    on = stage(a_node("a"), gang={"size": 3}, devices=[{"class": "gpu", "count": 4}])
+    on.run()
+    told = "2 of 3 members have a place; for the next: no node fits (1 nodes): 1 × fits: 0 of 4 gpu free"
+    assert on.said("Booked") == ("False", "NoFit", told)

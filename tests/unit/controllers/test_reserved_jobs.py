@@ -115,7 +115,9 @@ def test_before_its_begin_it_waits_and_is_told_when_that_is() -> None:
     night = booked(devices=devices("gpu-00", "gpu-01", "gpu-02"), starts_at=START + 50)
     on = with_cards(night)
     on.run()
-    assert on.said("Unschedulable") == ("True", "NoFit", "no node fits (1 nodes): 1 × fits: 1 of 2 gpu free")
+    begins = f"its reservation night begins at {rfc3339(START + 50)}"
+    told = f"no node fits (1 nodes): 1 × fits: 1 of 2 gpu free; {begins}"
+    assert on.said("Unschedulable") == ("True", "NoFit", told)
     asked = question(on.job, on.job.status, on.view(), on.fleet, now=START)
     assert on.pool is not None
     (first, *_) = would_fit(asked, on.fleet, policy_of(on.pool.spec))
@@ -180,3 +182,23 @@ def test_the_sentence_of_one_without_an_end_names_none() -> None:
 def test_the_holder_is_a_bundle_or_a_job_or_a_note(told: str | None, holder: str | None) -> None:
     spec = ReservationSpec.model_validate({"pool": "p", "amounts": {"cores": 1}, "holder": told})
     assert holder_of("p", spec) == holder
+
+
+def test_one_that_does_not_fit_in_its_reservation_is_told_why() -> None:
+    on = with_cards(booked(devices=devices("gpu-00", "gpu-01", "gpu-02")))
+    for name in ("gpu-00", "gpu-01"):
+        on.fleet.put_claim(seen(replace(booked(devices=devices(name), name="late", holder=None), id=name)))
+    on.run()
+    said = on.said("Unschedulable")
+    assert said is not None
+    assert said[2].endswith("; in its reservation night on node-a: fits: 1 of 2 gpu free")
+
+
+def test_the_reservation_that_it_runs_in_is_named_with_its_end() -> None:
+    on = with_cards(booked(devices=devices("gpu-00", "gpu-01"), ends_at=START + 100))
+    on.up()
+    assert on.said("Ready") == (
+        "True",
+        "Running",
+        f"runs on node-a in its reservation night until {rfc3339(START + 100)}",
+    )
