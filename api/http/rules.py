@@ -65,10 +65,17 @@ def system_labels(live: Stored | None, labels: Mapping[str, str]) -> list[FieldE
     """Labels under rmctl/ may be repeated, never set or changed."""
     standing = live.labels if live is not None else {}
     return [
-        FieldError(f"metadata.labels.{key}", "labels that start with rmctl/ are the system's")
-        for key, value in labels.items()
-        if key.startswith(SYSTEM) and standing.get(key) != value
+        _of_the_system(key) for key, value in labels.items() if key.startswith(SYSTEM) and standing.get(key) != value
     ]
+
+
+def taken_off(live: Stored, labels: Mapping[str, str]) -> list[FieldError]:
+    """Labels under rmctl/ that would be gone."""
+    return [_of_the_system(key) for key in live.labels if key.startswith(SYSTEM) and key not in labels]
+
+
+def _of_the_system(key: str) -> FieldError:
+    return FieldError(f"metadata.labels.{key}", "labels that start with rmctl/ are the system's")
 
 
 def of_a_job(live: Stored | None, ref: Ref, before: Document, after: Document) -> Problem | None:

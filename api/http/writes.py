@@ -139,6 +139,9 @@ def change(tx: Tx, ref: Ref, patch: Patch, how: How, lookups: Everything) -> Wri
         raise not_found(ref)
     submission, desired = patch(tx, live)
     rules.preconditions(live, submission)
+    strange = rules.taken_off(live, desired["labels"] or {})
+    if strange:
+        raise invalid(strange, ref)
     return _updated(tx, live, desired, how, lookups, rules.ignored(live, submission))
 
 

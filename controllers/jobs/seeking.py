@@ -26,6 +26,8 @@ from resources.reference import Ref
 
 TICK_SECONDS = 30.0
 """How long a job waits for a change before it looks again by itself."""
+IN_TURN_SECONDS = 1.0
+"""How far ahead of a job that leaves its reservation those are who waited for its room."""
 PRIMARY_SECONDS = 1.0
 """How long a backup waits for the primary's first plan, should nobody wake it."""
 
@@ -46,6 +48,10 @@ def rest_or_place(step: Step, facts: Facts) -> Decision:
         said = f"waits for a place: there is no pool {step.job.spec.pool}"
         step = _pending(step.let_go())
         return step.end(_no_fit(said), unfit=("NoPool", f"no pool {step.job.spec.pool}"), after=step.now + TICK_SECONDS)
+    if any(claim.ends_at is not None and claim.ends_at <= step.now for claim in step.held):
+        said = "has left its reservation, and looks for a place once those have looked who waited for one"
+        step = _pending(step.let_go())
+        return step.end(condition("Ready", False, "Starting", said), after=step.now + IN_TURN_SECONDS)
     if _after_primary(step):
         said = "waits until the primary copy has been looked after, to stay out of its way"
         step = _pending(step.let_go())
@@ -233,6 +239,7 @@ def _claim(step: Step, answer: Placed, instance: str) -> Allocation:
         starts_at=step.now if answer.devices or answer.inside else None,
         ends_at=None if answer.inside is None else answer.inside.end,
         inside=None if answer.inside is None else answer.inside.reservation,
+        tenant=None if answer.inside is None else answer.inside.tenant,
     )
 
 

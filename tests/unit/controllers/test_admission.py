@@ -148,3 +148,12 @@ def test_a_pool_keeps_the_time_that_its_jobs_with_stop_need():
     check(Ref("pool", "local"), spec_of("pool", hasty), NOTHING_ELSE)
     patient = {**hasty, "disconnect": {"silentSeconds": 4, "lostSeconds": 21}}
     check(Ref("pool", "local"), spec_of("pool", patient), Known(stopped=("x/primary/encode",)))
+
+
+def test_a_ranking_names_what_this_server_can_measure():
+    ranked = {"tiers": [{"name": "own", "kind": "local-servers", "scaleOut": "fixed"}]}
+    ranked["ranking"] = {"levels": [["booted"], {"heat": 2}]}
+    refused = problems("pool", ranked, Known(named=("booted", "packing")))
+    assert refused == [("spec.ranking.levels[1]", '"heat" is not one of booted, packing')]
+    check(Ref("pool", "x"), spec_of("pool", ranked), Known(named=("booted", "heat")))
+    check(Ref("pool", "x"), spec_of("pool", ranked), NOTHING_ELSE)

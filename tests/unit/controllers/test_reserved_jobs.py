@@ -150,6 +150,29 @@ def test_at_its_end_the_job_stops_and_looks_for_a_place_like_any_other() -> None
     assert node.over(asked).free_units == (1000, 1000, 0, 0)
 
 
+def test_whoever_waited_for_its_room_looks_before_the_job_that_leaves() -> None:
+    on = with_cards(LAST)
+    on.up()
+    on.now = START + 100
+    on.fleet.drop_claim(LAST.id)
+    on.run()
+    on.told("exited", "u-1.1.1", code=0, ran_seconds=1.0).run()
+    said = "has left its reservation, and looks for a place once those have looked who waited for one"
+    assert (on.allocations, on.said()) == ({}, ("False", "Starting", said))
+    on.now = START + 101
+    on.run()
+    assert [one.inside for one in on.allocations.values()] == [None]
+
+
+def test_a_job_in_it_may_go_where_its_tenant_may(tenant: str = "acme") -> None:
+    on = Stage().node("node-a", no_schedule=(f"dedicated={tenant}",))
+    on.run()
+    assert on.allocations == {}
+    on.fleet.put_claim(seen(booked("node-a", capacity_milli=2000, tenant=tenant)))
+    on.run()
+    assert (claim_of(on).inside, claim_of(on).tenant) == ("r-night", tenant)
+
+
 def test_a_backup_that_is_to_keep_away_goes_into_the_reservation_last() -> None:
     spec = {"role": "backup", "forbid": {"sameNode": "forbid"}, "requirements": {"devices": PAIR}}
     job = a_job(name="ch.backup.web", **spec)
