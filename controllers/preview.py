@@ -122,13 +122,15 @@ def _placed(
     others = [Mate(Ref("job", o.key.wire, bundle.project), o.spec) for o in expected if o.key != made.key]
     policy = policy_of(pool.spec, reader.scheduling(), archived=pool.deleting)
     job = reader.find(ref)
-    changed = False
-    if isinstance(job, Job) and another_run(job.spec, made.spec):
-        changed = True
-        for allocation in reader.allocations(uid=job.uid):
-            view.drop_claim(allocation.id)
+    changed = isinstance(job, Job) and another_run(job.spec, made.spec)
+    own = [one.id for one in reader.allocations(uid=job.uid)] if isinstance(job, Job) else []
+    for claim in own if changed else ():
+        view.drop_claim(claim)
     request = request_for(ref, made.spec, others, view, now=reader.now)
-    told = tree(trace(request, view, policy)) if traced else ""
+    told = ""
+    if traced:  # what it has is not in its own way
+        with view.without(own) as seen:
+            told = tree(trace(request, seen, policy))
     if isinstance(job, Job) and not changed and job.status.phase == "completed":
         return Preview(name, None, None, "has completed", "completed", tree=told)
     if isinstance(job, Job) and not changed and gave_up(bundle, job):

@@ -73,7 +73,11 @@ class ReservationController:
             return Decision(released, finalizers=(), claims=_release(view.allocations))
         current = status.booked_generation == resource.generation or _planned(resource, view.allocations)
         if view.allocations and _over(view.allocations, now):
-            return _expired(resource, view, "its time is over")
+            if current:
+                return _expired(resource, view, "its time is over")
+            given_back = _release(view.allocations)
+            decision = self.decide(resource, replace(view, allocations=()), facts)
+            return replace(decision, claims=(*given_back, *decision.claims))
         if view.allocations and current and not reserving.broken(view.allocations, view.fleet):
             return _holding(resource, view, view.allocations, now)
         if status.phase == "expired" and current:
@@ -167,18 +171,22 @@ def _waiting(
 ) -> Decision:
     """`in_the_way` are allocations of others without which it would fit. What it already has it keeps."""
     start, end = resource.window(now)
+    begun = resource.status.start if resource.status.phase in ("active", "pending") else None
     since = resource.status.waiting_since
     fresh = since is None
+    asked = f"waits for a place: {said}"
+    places, kept_until = _kept(view)
+    if whole := bool(view.allocations) and not reserving.broken(view.allocations, view.fleet):
+        asked += f"; keeps what it has on {places}" + ("" if kept_until is None else f" until {rfc3339(kept_until)}")
     names = tuple(dict.fromkeys(view.preemptible[name] for name in in_the_way))
-    whole = bool(view.allocations) and not reserving.broken(view.allocations, view.fleet)
     status = _status(
         resource,
-        condition("Ready", False, "NoFit", f"waits for a place: {said}"),
-        condition("Booked", whole, "Guaranteed" if whole else "NoFit", said),
+        condition("Ready", False, "NoFit", asked),
+        condition("Booked", whole, "Guaranteed" if whole else "NoFit", places if whole else said),
         condition("Unschedulable", True, reason, said),
         phase=resource.status.phase if view.allocations else "pending",
         allocations=tuple(map(reserving.held, view.allocations)),
-        start=resource.status.start if view.allocations else None,
+        start=begun,
         end=resource.status.end if view.allocations else None,
         victims=names,
         starts_at=start if names else None,
@@ -186,13 +194,19 @@ def _waiting(
         waiting_since=now if fresh else since,
     )
     event = Event("PlacementFailed", "noCapacityInAnyPool", "Warning", {"outcome": "unschedulable", "sentence": said})
-    due = [now + TICK_SECONDS, *(() if end is None else (end,))]
+    due = [now + TICK_SECONDS, *(at for at in (end, kept_until) if at is not None)]
     return Decision(
         status,
         events=(event,) if fresh else (),
         requeue_after=max(min(due) - now, 0.0),
         no_place_since=(resource.spec.pool, view.capacity_revision),
     )
+
+
+def _kept(view: ReservationView) -> tuple[str, float | None]:
+    """Where it is booked as it was asked for before, and until when."""
+    places = ", ".join(dict.fromkeys(one.node for one in view.allocations))
+    return places, view.allocations[0].ends_at if view.allocations else None
 
 
 def _expired(resource: Reservation, view: ReservationView, said: str, *, booked: bool = True) -> Decision:

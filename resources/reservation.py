@@ -104,6 +104,6 @@ class Reservation(Resource[ReservationSpec, ReservationStatus]):
 
     def window(self, now: float) -> tuple[float, float | None]:
         """Start and end, were it booked now; one that has begun keeps its start wherever it is booked anew."""
-        spec, begun = self.spec, self.status.start if self.status.phase == "active" else None
+        spec, begun = self.spec, self.status.start if self.status.phase in ("active", "pending") else None
         start = spec.start if spec.start is not None else begun if begun is not None else now
         return start, spec.end if spec.duration_seconds is None else start + spec.duration_seconds

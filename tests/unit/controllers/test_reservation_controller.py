@@ -233,7 +233,7 @@ def test_a_changed_spec_keeps_what_it_had_until_it_has_its_new_place() -> None:
     on.reservation = replace(on.reservation, spec=more.spec, generation=2)
     on.run()
     assert (on.said("Booked"), len(on.allocations)) == (
-        ("True", "Guaranteed", "no node fits (2 nodes): 1 × fits: 4 of 9 gpu free; 1 × fits: 8 of 9 gpu free"),
+        ("True", "Guaranteed", "a"),
         1,
     )
     less = a_reservation(devices=[{"class": "gpu", "count": 2}])
@@ -386,3 +386,29 @@ def test_a_waiting_gang_is_told_how_many_members_have_a_place() -> None:
     on.run()
     told = "2 of 3 members have a place; for the next: no node fits (1 nodes): 1 × fits: 0 of 4 gpu free"
     assert on.said("Booked") == ("False", "NoFit", told)
+
+
+def test_a_change_that_waits_goes_on_waiting_when_what_it_had_is_over() -> None:
+    on = stage(end=rfc3339(NOW + 30))
+    on.run()
+    cards = tuple((f"gpu-0{at}", 1000) for at in range(8))
+    window = {"start": NOW + 30, "end": NOW + 600, "reservation": "r2"}
+    on.fleet.put_claim(a_claim("a", "next", ask=0, allocation="x2", devices=cards, **window))
+    on.reservation = changed_to(on.reservation, end=rfc3339(NOW + 600))
+    on.now = NOW + 10
+    decision = on.run()
+    said = "no node fits (1 nodes): 1 × fits: 0 of 8 gpu free"
+    kept = f"keeps what it has on a until {rfc3339(NOW + 30)}"
+    assert on.said() == ("False", "NoFit", f"waits for a place: {said}; {kept}")
+    assert (on.said("Booked"), decision.requeue_after) == (("True", "Guaranteed", "a"), 20)
+    on.now = NOW + 30
+    on.run()
+    assert (on.allocations, on.status.phase, on.said()) == (
+        {},
+        "pending",
+        ("False", "NoFit", f"waits for a place: {said}"),
+    )
+    on.fleet.drop_claim("x2")
+    on.now = NOW + 100
+    on.run()
+    assert (on.status.phase, on.status.start, on.status.end) == ("active", NOW, NOW + 600)

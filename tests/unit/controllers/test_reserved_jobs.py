@@ -164,7 +164,8 @@ def test_whoever_waited_for_its_room_looks_before_the_job_that_leaves() -> None:
     assert [one.inside for one in on.allocations.values()] == [None]
 
 
-def test_a_job_in_it_may_go_where_its_tenant_may(tenant: str = "acme") -> None:
+def test_a_job_in_it_may_go_where_its_tenant_may() -> None:
+    tenant = "acme"
     on = Stage().node("node-a", no_schedule=(f"dedicated={tenant}",))
     on.run()
     assert on.allocations == {}
