@@ -87,7 +87,9 @@ def reserve(
         raise UsageProblem(f'--dry-run "{dry_run}": only the server knows where there is room')
     if dry_run:
         return _foresee(session, document)
-    session.client.send("POST", paths.BATCH, {"fieldManager": MANAGER, "documents": [document]})
+    (item,) = session.client.send("POST", paths.BATCH, {"fieldManager": MANAGER, "documents": [document]})["items"]
+    if item.get("outcome") == "configured":
+        say(f"{target} was there already, and is changed")
     await_goal(session, [target], ANSWERED, limit)
     return _booked(session, target)
 

@@ -7,12 +7,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
 from controllers.expansion import Expected, expand, template_names
+from controllers.placing import asks_of
+from placement.devices import MOST_ASKS
 from resources.bundle import BundleSpec
 from resources.canonical import Document
 from resources.names import ROLES
 from resources.node import NodeSpec
 from resources.pool import FENCE_MARGIN_SECONDS, LEAST_FENCE_SECONDS, Disconnect, PoolSpec
 from resources.reference import Ref
+from resources.reservation import ReservationSpec
 from resources.resource import Spec
 from resources.template import TemplateSpec
 from resources.validation import FieldError, Invalid
@@ -70,7 +73,7 @@ def _bundle(ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
         problems += _pool("spec.resiliencePolicy.pool", spec.resilience_policy.pool, lookups)
     try:
         jobs = expected(ref, spec, lookups)
-        problems += _secrets(ref, spec, jobs, lookups) + _fences(spec, jobs, lookups)
+        problems += _secrets(ref, spec, jobs, lookups) + _fences(spec, jobs, lookups) + _groups(spec, jobs)
     except Invalid as invalid:
         problems += invalid.errors
     return problems
@@ -103,6 +106,19 @@ def _fences(spec: BundleSpec, jobs: Iterable[Expected], lookups: Lookups) -> lis
             cure = f"disconnect.lostSeconds of pool {job.spec.pool}: at least {LEAST}; or onDisconnect: hold"
             found[job.key.job] = FieldError(places[job.key.job], f"{said} {limits.lost_seconds:g} s", cure)
     return list(found.values())
+
+
+def _groups(spec: BundleSpec, jobs: Iterable[Expected]) -> list[FieldError]:
+    """What stands together asks for its devices together, of one node."""
+    places = {entry.job_name: f"spec.jobs[{index}].coLocateWith" for index, entry in enumerate(spec.jobs)}
+    primary = {job.key.job: job.spec for job in jobs if job.key.role == ROLES[0]}
+    for name, own in primary.items():
+        group = [own, *(primary[other] for other in own.co_locate_with if other in primary)]
+        asks = sum(len(asks_of(one)) for one in group)
+        if len(group) > 1 and asks > MOST_ASKS:
+            said = f"{asks} kinds of devices are asked for together on one node, at most {MOST_ASKS}"
+            return [FieldError(places[name], said)]
+    return []
 
 
 def _limits(pool: str, lookups: Lookups) -> Disconnect:
@@ -153,6 +169,11 @@ def _node(_ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
     return [FieldError("spec.tier", f'pool "{spec.pool}" has no tier "{spec.tier}"', f"tiers: {', '.join(tiers)}")]
 
 
+def _reservation(_ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
+    assert isinstance(spec, ReservationSpec)
+    return _pool("spec.pool", spec.pool, lookups)
+
+
 def _webhook(ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
     assert isinstance(spec, WebhookSpec)
     where = spec.secret
@@ -166,5 +187,6 @@ CHECKS: Mapping[str, Callable[[Ref, Spec, Lookups], list[FieldError]]] = {
     "bundle": _bundle,
     "node": _node,
     "pool": _pool_itself,
+    "reservation": _reservation,
     "webhook": _webhook,
 }

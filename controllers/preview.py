@@ -86,13 +86,11 @@ def _suggested(suggestion: Suggestion) -> str:
     return f"{suggestion.text}: {suggestion.command}" if suggestion.command else suggestion.text
 
 
-def preview(tx: Tx, bundle: Bundle, fleet: Fleet, *, traced: bool = False) -> tuple[Preview, ...]:
-    """One after the other, each taking its room, on a copy of the view; jobs that stay as they are keep their place."""
+def preview(tx: Tx, bundle: Bundle, fleet: Fleet, view: FleetView, *, traced: bool = False) -> tuple[Preview, ...]:
+    """One after the other, each taking its room on `view`, a copy; jobs that stay as they are keep their place."""
     reader = SnapshotReader(tx, fleet, 0.0)
     named = (reader.find(Ref("template", name, bundle.project)) for name in template_names(bundle.spec))
     templates = {template.name: template.spec for template in named if isinstance(template, Template)}
-    with fleet.planning():
-        view = fleet.view.copy()
     expected = expand(bundle.name, bundle.spec, templates)
     active = [made for made in expected if _active(reader, bundle, made)]
     return tuple(_placed(reader, bundle, made, expected, view, traced=traced) for made in active)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -24,6 +24,8 @@ from resources.pool import Pool
 from resources.reference import Ref
 from resources.reservation import RESERVATION_FINALIZER, Reservation, ReservationStatus
 
+TURN_SECONDS = 1.0
+"""How long one gives another one's pass to look after it too."""
 TICK_SECONDS = 30.0
 """How long one without a place waits for a change before it looks again by itself."""
 
@@ -35,11 +37,15 @@ class ReservationView:
     pool: Pool | None = None
     allocations: Sequence[Allocation] = ()
     fleet: FleetView = field(default_factory=FleetView)
+    lost: Collection[str] = ()
+    """Nodes of its allocations that count as lost."""
     capacity_revision: int = 0
     preemptible: Mapping[str, str] = field(default_factory=dict)
     scheduling: Scheduling = PLAIN
     line: Sequence[Reservation] = ()
     """Reservations of the pool that wait, the oldest first."""
+    leader: Ref | None = None
+    """One that has waited longer, and that another pass works on."""
     seekers: Sequence[Ref] = ()
     """Jobs of its holder."""
 
@@ -50,13 +56,17 @@ class ReservationController:
 
     def observe(self, resource: Reservation, reader: Reader) -> ReservationView:
         pool = reader.find(Ref("pool", resource.spec.pool))
+        line, leader = reader.line(resource.spec.pool, resource.ref)
+        allocations = tuple(reader.allocations(uid=resource.uid))
         return ReservationView(
             pool=pool if isinstance(pool, Pool) else None,
-            allocations=tuple(reader.allocations(uid=resource.uid)),
+            allocations=allocations,
+            lost=reserving.lost_nodes(reader, allocations),
             fleet=reader.fleet(),
             capacity_revision=reader.capacity_revision(resource.spec.pool),
             scheduling=reader.scheduling(),
-            line=tuple(one for one in reader.line(resource.spec.pool, resource.ref) if isinstance(one, Reservation)),
+            line=tuple(one for one in line if isinstance(one, Reservation)),
+            leader=leader,
             preemptible=reserving.preemptible(reader, resource) if resource.spec.preempts else {},
             seekers=reserving.seekers(reader, resource),
         )
@@ -78,7 +88,7 @@ class ReservationController:
             given_back = _release(view.allocations)
             decision = self.decide(resource, replace(view, allocations=()), facts)
             return replace(decision, claims=(*given_back, *decision.claims))
-        if view.allocations and current and not reserving.broken(view.allocations, view.fleet):
+        if view.allocations and current and not reserving.broken(view.allocations, view.fleet, view.lost):
             return _holding(resource, view, view.allocations, now)
         if status.phase == "expired" and current:
             return _expired(resource, view, "its time is over")
@@ -99,17 +109,19 @@ def _look(resource: Reservation, view: ReservationView, facts: Facts, now: float
     policy = placing.policy_of(view.pool.spec, view.scheduling, archived=view.pool.deleting)
     own = (*(one.id for one in view.allocations), *reserving.users(resource, view.allocations, view.fleet))
     found: Sequence[str] | None = None
-    seats = reserving.seats(resource, view.allocations, view.fleet)
+    seats = () if view.lost else reserving.seats(resource, view.allocations, view.fleet)
+    excluded = {**dict.fromkeys(view.lost, "unreachable"), **facts.excluded}
     with view.fleet.without(own) as fleet:
-        context = Context(fleet, policy, now, facts.seed, facts.excluded, _line(resource, view), view.scheduling)
+        line = _line(resource, view)
+        context = Context(fleet, policy, now, facts.seed, excluded, line, view.scheduling, view.leader)
         answer = stayed(resource, seats, context) or PLACERS[view.scheduling.placer].place(resource, context)
         if isinstance(answer, Pending) and resource.spec.gang is None and view.preemptible:
-            request = reserving.request_of(resource, now, facts.excluded)
+            request = reserving.request_of(resource, now, excluded)
             found = victims(request, fleet, policy, view.preemptible)
     match answer:
         case Queued(leader=leader):
-            said = f"waits for its turn behind {leader}"
-            return replace(_waiting(resource, view, now, "NoFit", said), wake=(leader,), no_place_since=None)
+            waiting = _waiting(resource, view, now, "NoFit", f"waits for its turn behind {leader}")
+            return replace(waiting, requeue_after=TURN_SECONDS, no_place_since=None)
         case Pending(reason=reason):
             waiting = _waiting(resource, view, now, "NoFit", reason, found or ())
             return replace(waiting, claims=answer.claims, wake=answer.wake)
@@ -176,7 +188,7 @@ def _waiting(
     fresh = since is None
     asked = f"waits for a place: {said}"
     places, kept_until = _kept(view)
-    if whole := bool(view.allocations) and not reserving.broken(view.allocations, view.fleet):
+    if whole := bool(view.allocations) and not reserving.broken(view.allocations, view.fleet, view.lost):
         asked += f"; keeps what it has on {places}" + ("" if kept_until is None else f" until {rfc3339(kept_until)}")
     names = tuple(dict.fromkeys(view.preemptible[name] for name in in_the_way))
     status = _status(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from controllers.expansion import BUNDLE_LABEL
 from controllers.placing import asks_of_devices
@@ -11,6 +11,7 @@ from placement import Amounts, FleetView, Placed, Request, capability_labels
 from placement.staying import Seat
 from resources.allocation import Allocation
 from resources.devices import Booking
+from resources.node import Node
 from resources.reference import Ref
 from resources.reservation import Held, HeldDevice, Reservation, ReservationSpec, ReservedAmounts
 
@@ -84,11 +85,11 @@ def allocation(resource: Reservation, placed: Placed, number: int, fleet: FleetV
     )
 
 
-def broken(allocations: Sequence[Allocation], fleet: FleetView) -> bool:
-    """Whether a node of it is gone, or one of its devices is gone or counts no longer."""
+def broken(allocations: Sequence[Allocation], fleet: FleetView, lost: Collection[str]) -> bool:
+    """Whether a node of it is gone or counts as lost, or one of its devices is gone or counts no longer."""
     for one in allocations:
         node = fleet.node(one.node)
-        if node is None:
+        if node is None or one.node in lost:
             return True
         board = node.board
         usable = set() if board is None else {name for at, name in enumerate(board.ids) if board.layout.usable[at]}
@@ -125,6 +126,12 @@ def seats(resource: Reservation, allocations: Sequence[Allocation], fleet: Fleet
     busy = {claim.node for claim in inside}
     found.sort(key=lambda seat: (-seat.kept, seat.node not in busy))
     return tuple(found[:size]) if size <= len(found) else ()
+
+
+def lost_nodes(reader: Reader, allocations: Sequence[Allocation]) -> frozenset[str]:
+    """Of the nodes that it is on."""
+    found = (reader.find(Ref("node", name)) for name in {one.node for one in allocations})
+    return frozenset(node.name for node in found if isinstance(node, Node) and node.status.phase == "lost")
 
 
 def users(resource: Reservation, allocations: Sequence[Allocation], fleet: FleetView) -> list[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from api.http.envelope import SYSTEM, Submission
+from api.http.envelope import Submission
 from api.http.problems import Problem, conflict, forbidden, stale
 from resources import merge
 from resources.canonical import Document
+from resources.labels import SYSTEM
 from resources.names import job_key
 from resources.reference import Ref
 from resources.registry import KINDS

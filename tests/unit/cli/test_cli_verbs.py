@@ -222,6 +222,21 @@ def test_what_a_reservation_cannot_mean_is_refused_by_its_flag(rmctl: Rmctl, wor
     assert (ran.code, ran.out, line in ran.err) == (2, "", True), ran.err
 
 
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--label", "novalue"), '--label "novalue": expected KEY=VALUE'),
+        (("--label", "a b=c"), '--label "a b=c": expected [PREFIX/]NAME of letters, digits, - _ and .'),
+        (("--label", f"k={'x' * 64}"), "at most 63 characters"),
+        (("--label", "rmctl/x=1"), "labels that start with rmctl/ are the system's"),
+        (("--capability", "a b"), '--capability "a b": must match'),
+    ],
+)
+def test_an_agent_refuses_what_its_server_would(rmctl: Rmctl, words: tuple[str, ...], line: str) -> None:
+    ran = rmctl("agent", "--node", "n", "--token", "t", *words)
+    assert (ran.code, line in ran.err) == (2, True), ran.err
+
+
 def test_a_gang_of_none_is_sent_as_it_was_asked(api: FakeApi, rmctl: Rmctl) -> None:
     api.on("POST batch", status(422, "Invalid", "spec.gang.size: must be >= 2"))
     assert rmctl("reserve", "x", "--vcpu", "1", "--gang", "0").code == 2

@@ -157,3 +157,16 @@ def test_a_ranking_names_what_this_server_can_measure():
     assert refused == [("spec.ranking.levels[1]", '"heat" is not one of booted, packing')]
     check(Ref("pool", "x"), spec_of("pool", ranked), Known(named=("booted", "heat")))
     check(Ref("pool", "x"), spec_of("pool", ranked), NOTHING_ELSE)
+
+
+def test_a_group_asks_for_no_more_kinds_of_devices_than_one_node_is_asked_for():
+    def entry(name, asks, other):
+        needs = {"requiredCapacity": 1, "onRuntimeFailure": "drop"}
+        needs["devices"] = [{"class": "gpu", "units": 1}] * asks
+        return an_entry(jobName=name, requirements=needs, coLocateWith=[other])
+
+    group = {"pool": "local", "jobs": [entry("a", 5, "b"), entry("b", 4, "a")]}
+    told = "9 kinds of devices are asked for together on one node, at most 8"
+    assert problems("bundle", group) == [("spec.jobs[0].coLocateWith", told)]
+    group["jobs"][0] = entry("a", 4, "b")
+    check(Ref("bundle", "x", "default"), spec_of("bundle", group), NOTHING_ELSE)

@@ -50,7 +50,7 @@ def preview(store: Store, **spec: Any) -> dict[str, Any]:
     def look(tx) -> dict[str, Any]:
         found = resources.find(tx, ref) or resources.create(tx, ref, asked)
         assert isinstance(found, Reservation)
-        return foresee(tx, resources.replace(tx, found, document=asked), fleet)
+        return foresee(tx, resources.replace(tx, found, document=asked), fleet, fleet.scratch())
 
     before = fleet.view.revision
     answer = store.write(look)
@@ -140,5 +140,19 @@ def test_one_that_is_booked_sees_its_own_place_first(store: Store) -> None:
     made = store.write(look)
     fleet.hydrate()
     with store.read() as tx:
-        found = foresee(tx, made, fleet)["candidates"]
+        found = foresee(tx, made, fleet, fleet.scratch())["candidates"]
     assert [(one["node"], len(one["atoms"])) for one in found] == [("b", 4)]
+
+
+def test_what_one_takes_is_gone_for_the_next(store: Store) -> None:
+    node(store, "a", 4)
+    fleet = Fleet(store)
+    fleet.hydrate()
+    spec = {"pool": "local", "devices": [{"class": "gpu", "count": 3}]}
+
+    def look(tx) -> list[bool]:
+        scratch = fleet.scratch()
+        made = [resources.create(tx, Ref("reservation", name, "default"), spec) for name in ("one", "two")]
+        return [foresee(tx, one, fleet, scratch)["fits"] for one in made]
+
+    assert store.write(look) == [True, False]

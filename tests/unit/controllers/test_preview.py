@@ -51,7 +51,7 @@ def test_a_job_that_was_dropped_stays_down_until_its_bundle_changes(store: Store
         with store.read() as tx:
             bundle = resources.get(tx, BUNDLE)
             assert isinstance(bundle, Bundle)
-            return [one.answer for one in preview(tx, bundle, fleet)]
+            return [one.answer for one in preview(tx, bundle, fleet, fleet.scratch())]
 
     assert answers() == ["dropped"]
     other = a_bundle(a_job_entry("web"), a_job_entry("more"), pool=POOL.name)
@@ -103,5 +103,5 @@ def test_a_plan_names_every_node_of_which_one_is_drawn(store: Store) -> None:
     with store.read() as tx:
         bundle = resources.get(tx, BUNDLE)
         assert isinstance(bundle, Bundle)
-        (one,) = preview(tx, bundle, fleet)
+        (one,) = preview(tx, bundle, fleet, fleet.scratch())
     assert (one.node, one.drawn) == ("a", ("a", "b"))

@@ -43,6 +43,7 @@ class Stage:
     fleet: FleetView = field(default_factory=FleetView)
     allocations: dict[str, Allocation] = field(default_factory=dict)
     preemptible: dict[str, str] = field(default_factory=dict)
+    lost: tuple[str, ...] = ()
     seekers: tuple[Ref, ...] = ()
     pool: bool = True
     archived: bool = False
@@ -55,6 +56,7 @@ class Stage:
             tuple(self.allocations[name] for name in sorted(self.allocations)),
             self.fleet,
             preemptible=self.preemptible,
+            lost=self.lost,
             seekers=self.seekers,
         )
         decision = ReservationController().decide(self.reservation, view, Facts(now=self.now))
@@ -412,3 +414,17 @@ def test_a_change_that_waits_goes_on_waiting_when_what_it_had_is_over() -> None:
     on.now = NOW + 100
     on.run()
     assert (on.status.phase, on.status.start, on.status.end) == ("active", NOW, NOW + 600)
+
+
+@pytest.mark.parametrize("spec", [{}, {"wholeNode": True}])
+def test_one_on_a_lost_node_is_booked_on_another_that_has_room(spec: dict[str, Any]) -> None:
+    on = stage(a_node("a"), **spec)
+    on.run()
+    on.fleet.put_node(a_node("a", no_schedule=("unreachable",)))
+    assert on.run().claims == (), "a silent one may come back at any moment"
+    on.lost = ("a",)
+    on.run()
+    assert (on.said("Booked") or ("",))[0] == "False"
+    on.fleet.put_node(a_node("b"))
+    on.run()
+    assert (on.said("Booked"), next(iter(on.allocations.values())).node) == (("True", "Guaranteed", "b"), "b")
