@@ -9,6 +9,7 @@ from pathlib import Path
 
 from cli.settings import Placement
 from controllers.scheduling import Scheduling
+from placement.containment import shown
 from placement.plugins import Plugin
 from placement.ranking import CRITERION_NAMES
 from resources.validation import FieldError, Invalid
@@ -27,6 +28,10 @@ def load(files: Sequence[str]) -> tuple[Plugin, ...]:
     taken = next((scorer.id for plugin in found for scorer in plugin.scorers if scorer.id in CRITERION_NAMES), None)
     if taken is not None:
         raise Invalid([FieldError(FIELD, f'a scorer may not be called "{taken}": that one is built in')])
+    odd = next(((plugin, one) for plugin in found for one in plugin.scorers if not _sound(one.weight)), None)
+    if odd is not None:
+        said = f'plugin "{odd[0].id}": the weight of its scorer "{odd[1].id}" must be a number from 0.001 to 1000000'
+        raise Invalid([FieldError(FIELD, f"{said}, not {shown(odd[1].weight)}")])
     return tuple(found)
 
 
@@ -46,6 +51,11 @@ def scheduling(settings: Placement) -> Scheduling:
         settings.placer,
         settings.max_batch,
     )
+
+
+def _sound(weight: object) -> bool:
+    """Weights count in thousandths."""
+    return not isinstance(weight, bool) and isinstance(weight, int | float) and 0.001 <= weight <= 1_000_000
 
 
 def _installed() -> Iterator[Plugin]:
