@@ -14,7 +14,7 @@ from controllers.definitions.context import Cancellation, Cancelled, Clock, Cont
 from controllers.definitions.results import KEEP, Result
 from controllers.definitions.sdk import Definition, Metadata, Resource, own_status
 from controllers.definitions.telling import bounded, summary
-from controllers.definitions.touching import Ask, PassOver
+from controllers.definitions.touching import Ask, CancelTask, PassOver
 from resources.canonical import Document, canonical
 from resources.conditions import Condition
 from resources.schedules import next_time
@@ -22,7 +22,6 @@ from resources.validation import FieldError, Invalid, parse
 
 MAX_STATUS = 1024 * 1024
 MAX_FILES = 100
-CancelTask = Callable[[], None]
 
 
 def resolve(definition: Definition, specs: list[Any]) -> Document:
@@ -71,7 +70,7 @@ def reconcile(
         sources = _sources(definition, resource, clock)
         ctx = Context(ask, clock, cancellation, is_async=definition.is_async, unsettled=message["open"])
         if definition.is_async:
-            given = asyncio.run(_awaited(definition, ctx, resource, under_way))
+            given = asyncio.run(ctx.promises.kept(definition.reconcile(ctx, resource), under_way))
         else:
             given = definition.reconcile(ctx, resource)
         return {**_answer(definition, given, ctx.told), **sources}
@@ -85,12 +84,6 @@ def reconcile(
         return {"failed": summary(error), "trace": bounded(traceback.format_exc())}
     except SystemExit as error:
         return {"failed": f"the definition called sys.exit({error.code})", "spent": True}
-
-
-async def _awaited(definition: Definition, ctx: Context, resource: Any, under_way: Callable[[CancelTask], None]) -> Any:
-    task = asyncio.ensure_future(definition.reconcile(ctx, resource))
-    under_way(lambda: task.get_loop().call_soon_threadsafe(task.cancel) and None)
-    return await task
 
 
 def _sources(definition: Definition, resource: Any, clock: Clock) -> Document:
