@@ -34,7 +34,7 @@ from store.tx import Tx
 
 START = 1_800_000_000.0
 MOST_PASSES = 1000
-GONE: Document = {"next": "over", "after": 0.0, "reason": "the process is gone"}
+GONE: Document = {"next": "over", "after": 0.0, "reason": "the process is gone", "unready": ""}
 __all__ = ["Clock", "Invalid", "Seen", "Trial"]
 
 

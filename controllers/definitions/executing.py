@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from controllers.definitions.context import Cancellation, Cancelled, Clock, Context
-from controllers.definitions.results import KEEP, Result
+from controllers.definitions.results import KEEP, Result, condition_false
 from controllers.definitions.sdk import Definition, Metadata, Resource, own_status
 from controllers.definitions.telling import bounded, summary
 from controllers.definitions.touching import Ask, CancelTask, PassOver
@@ -75,7 +75,8 @@ def reconcile(
             given = definition.reconcile(ctx, resource)
         return {**_answer(definition, given, ctx.told), **sources}
     except PassOver as over:
-        return {"after": over.after, "reason": str(over), "events": ctx.told, **sources}
+        unready = [condition_false("Ready", over.unready, bounded(str(over)))] if over.unready else []
+        return {"after": over.after, "reason": str(over), "events": ctx.told, "conditions": _told(unready), **sources}
     except (asyncio.CancelledError, Cancelled):
         return {"failed": "the pass was cancelled", "cancelled": True}
     except MemoryError:
@@ -143,7 +144,7 @@ def _answer(definition: Definition, given: Any, told: list[Document]) -> Documen
         raise TypeError(f"reconcile returned {name}: expected ctx.settled(), ctx.requeue() or ctx.requeue_after()")
     answer: Document = {
         "after": given.after,
-        "conditions": [one.model_dump(mode="json", by_alias=True) for one in given.conditions],
+        "conditions": _told(given.conditions),
         "events": told,
     }
     if given.status is not KEEP:
@@ -154,3 +155,7 @@ def _answer(definition: Definition, given: Any, told: list[Document]) -> Documen
         raise ValueError(f"status is over its limit of {MAX_STATUS} bytes")
     canonical(answer).encode()
     return answer
+
+
+def _told(conditions: Iterable[Condition]) -> list[Document]:
+    return [one.model_dump(mode="json", by_alias=True) for one in conditions]

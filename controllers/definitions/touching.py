@@ -26,11 +26,15 @@ class Ended(Generic[T]):
 
 
 class PassOver(BaseException):
-    """This pass may touch nothing more: it ends here, and another one follows after so many seconds."""
+    """This pass may touch nothing more: it ends here, and another one follows after so many seconds.
 
-    def __init__(self, after: float, reason: str) -> None:
+    `unready` is why the resource is not ready meanwhile, as a condition's reason; empty where that is not known.
+    """
+
+    def __init__(self, after: float, reason: str, unready: str = "") -> None:
         super().__init__(reason)
         self.after = after
+        self.unready = unready
 
 
 class ObserveFailed(Exception):
@@ -47,10 +51,10 @@ class NotAwaited(Exception):
 
 @dataclass(frozen=True)
 class Effect:
-    """What is on record. `ref` is what the provider calls it."""
+    """How it ended. `ref` is what the provider calls it."""
 
     key: str
-    state: Literal["pending", "applied", "rejected", "indeterminate"]
+    state: Literal["applied", "rejected"]
     ref: str = ""
     error: str = ""
 
@@ -76,7 +80,8 @@ class Effects:
         observe: Callable[[], Any],
         apply: Callable[[], Any],
     ) -> Any:
-        """The `Effect`, made now if it was not made before; to be awaited in an async `reconcile`.
+        """The `Effect`, made now if it was not made before; to be awaited in an async `reconcile`. One that is not at
+        its end yet ends the pass, and another pass goes on with it.
 
         `key` names what is meant; the same key with another request is an error. `apply` makes it happen, and returns
         Applied, Rejected, Deferred, Unknown, or a text or None for Applied. `observe` says whether it has happened:
@@ -116,7 +121,7 @@ def _steps(
                     given = Unknown(words(error))
                 answer = yield {"effect": "answered", "key": key, **_told(given)}
             case "over":
-                raise PassOver(answer["after"], answer["reason"])
+                raise PassOver(answer["after"], answer["reason"], answer["unready"])
             case "mismatch":
                 raise EffectMismatch(answer["reason"])
             case _:

@@ -368,7 +368,7 @@ def test_a_process_that_dies_before_the_deed_does_it_once() -> None:
         return ctx.settled({"colour": made.state})
 
     with gadget(reconcile) as trial:
-        trial.run()
+        trial.run_for(5)
         assert world == ["thing"]
         seen = trial.get("g")
         assert seen is not None
@@ -387,10 +387,47 @@ def test_an_observe_that_raises_leaves_the_record_and_fails_the_pass() -> None:
         return ctx.settled()
 
     with gadget(reconcile) as trial:
-        trial.run()
+        trial.run_for(5)
         assert [one.state for one in trial.effects("g")] == ["indeterminate"]
         kinds = [event.partition(":")[0] for event in trial.events("g")]
         assert kinds[:3] == ["ReconcileFailed", "EffectObserveFailed", "EffectIndeterminate"]
+
+
+@pytest.mark.req("T35", "T39")
+@pytest.mark.parametrize(
+    ("answers", "reason", "message", "pause"),
+    [
+        ("raises", "False/EffectUnknown", "make k: ConnectionError: refused", 5.0),
+        (Unknown("line cut"), "False/EffectUnknown", "make k: line cut", 5.0),
+        (Deferred("throttled", 20.0), "False/EffectDeferred", "make k: throttled", 20.0),
+    ],
+    ids=["raises", "unknown", "deferred"],
+)
+def test_an_effect_that_is_not_at_its_end_ends_the_pass_and_nothing_is_ready(
+    answers: Any, reason: str, message: str, pause: float
+) -> None:
+    asked: list[float] = []
+
+    def reconcile(ctx: Any, _resource: Any) -> Result:
+        def apply() -> Any:
+            asked.append(ctx.clock.now())
+            if answers == "raises":
+                raise ConnectionError("refused")
+            return answers
+
+        ctx.effects.ensure(key="k", kind="make", request={}, observe=lambda: None, apply=apply)
+        return ctx.settled(conditions=[condition_true("Ready", "Made")])
+
+    with gadget(reconcile) as trial:
+        began = trial.clock.time
+        assert trial.run() == 1
+        seen = trial.get("g")
+        assert seen is not None
+        assert (seen.ready, seen.condition("Ready")) == (False, reason)
+        assert message in [one.message for one in seen.conditions]
+        trial.wake("g")
+        trial.run_for(pause * 2)
+        assert asked == [began, began + pause, began + 2 * pause]
 
 
 @pytest.mark.req("T35", "CF4")
