@@ -34,6 +34,7 @@ from store.tx import Tx
 
 START = 1_800_000_000.0
 MOST_PASSES = 1000
+GONE: Document = {"next": "over", "after": 0.0, "reason": "the process is gone", "unready": ""}
 __all__ = ["Clock", "Invalid", "Seen", "Trial"]
 
 
@@ -246,6 +247,7 @@ class _Runner:
         self._fatal = fatal
         self._said: queues.Queue[Document] = queues.Queue()
         self._told: queues.Queue[Document] = queues.Queue()
+        self._asking = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def send(self, message: Document) -> None:
@@ -268,7 +270,7 @@ class _Runner:
         return ""
 
     def end(self) -> None:
-        self._told.put({"next": "over", "after": 0.0, "reason": "the process is gone"})
+        self._told.put(GONE)
         if self._thread is not None:
             self._thread.join()
 
@@ -276,5 +278,10 @@ class _Runner:
         self._said.put(reconcile(self._definition, message, self._ask, self._clock, Cancellation()))
 
     def _ask(self, message: Document) -> Document:
-        self._said.put({"ask": message})
-        return self._told.get()
+        """One question at a time, though a definition may have many tasks."""
+        with self._asking:
+            self._said.put({"ask": message})
+            answer = self._told.get()
+            if answer is GONE:
+                self._told.put(GONE)  # whoever else still asks hears it too
+            return answer

@@ -124,9 +124,7 @@ class PassLedger:
             return _over(HELD_SECONDS, f"no effect is begun now: {hold.reason}")
         if self.made:
             return _over(0.0, "a pass makes one effect; the next one goes on")
-        if found is not None and found.state == "pending" and found.available_at > tx.now:
-            return _over(found.available_at - tx.now, found.error or "put off")
-        return None
+        return _put_off(found, tx.now) if found is not None and found.available_at > tx.now else None
 
     def _receipt(self, tx: Tx, step: str, claim: EffectClaim, said: Document) -> Document:
         queue.hold(tx, self._claim)
@@ -146,9 +144,7 @@ class PassLedger:
             events.add(tx, stored.owner, stored.uid, event)
         if step == "answered" and stored.state in ("applied", "indeterminate"):
             self.made = True
-        if isinstance(answer, Deferred):
-            return _over(answer.retry_after, answer.reason)
-        return _done(stored)
+        return _done(stored) if stored.final else _put_off(stored, tx.now)
 
 
 def _problem(key: str, kind: str, request: Any) -> str | None:
@@ -190,8 +186,14 @@ def _done(record: EffectRecord) -> Document:
     return {"next": "done", "state": record.state, "ref": record.external_ref, "error": record.error}
 
 
-def _over(after: float, reason: str) -> Document:
-    return {"next": "over", "after": after, "reason": reason}
+def _put_off(record: EffectRecord, now: float) -> Document:
+    """Until it may be tried or observed again the resource is not ready, whatever was said of it before."""
+    unready = "EffectUnknown" if record.state == "indeterminate" else "EffectDeferred"
+    return _over(record.available_at - now, f"{record.words}: {record.error or 'put off'}", unready)
+
+
+def _over(after: float, reason: str, unready: str = "") -> Document:
+    return {"next": "over", "after": after, "reason": reason, "unready": unready}
 
 
 def _event(record: EffectRecord, *, recovered: bool) -> Event | None:

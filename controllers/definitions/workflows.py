@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from controllers.definitions.context import Cancellation, Cancelled, Clock
 from controllers.definitions.telling import summary, words
-from controllers.definitions.touching import Ask, PassOver, Step, carried_out, done
+from controllers.definitions.touching import Ask, CancelTask, PassOver, Promises, Step
 from resources.canonical import Document, canonical
 from resources.names import KIND
 from resources.validation import Invalid, parse
@@ -58,8 +58,7 @@ class WorkflowContext:
     def __init__(self, ask: Ask, clock: Clock, cancellation: Cancellation, *, is_async: bool) -> None:
         self.clock = clock
         self.cancellation = cancellation
-        self._ask = ask
-        self._is_async = is_async
+        self.promises = Promises(ask, is_async=is_async)
 
     def step(self, name: str, call: Callable[[], Any], *, manual: bool = False) -> Any:
         """What `call` returns, from the record if it has been called in this run before. To be awaited in an async run.
@@ -67,14 +66,11 @@ class WorkflowContext:
         Names are unique in a run. A step whose process dies is called again; a `manual` one is not: the run then waits
         until a person says whether it happened.
         """
-        return self._driven(_stepped(name, call, self.cancellation, manual=manual))
+        return self.promises.give(_stepped(name, call, self.cancellation, manual=manual), f"ctx.step of {name}")
 
     def checkpoint(self, name: str) -> Any:
         """Ends here until a person lets the run go on; then it is what that person gave."""
-        return self._driven(_checked(name))
-
-    def _driven(self, steps: Generator[Step, Any, Any]) -> Any:
-        return carried_out(steps, self._ask) if self._is_async else done(steps, self._ask)
+        return self.promises.give(_checked(name), f"ctx.checkpoint of {name}")
 
 
 def _stepped(
@@ -116,14 +112,14 @@ def execute(
     clock: Clock,
     cancellation: Cancellation,
     *,
-    under_way: Callable[[Callable[[], None]], None] = lambda _: None,
+    under_way: Callable[[CancelTask], None] = lambda _: None,
 ) -> Document:
     """One process's part of a run, to its end or to where it waits."""
     try:
         given = message["input"] if workflow.input is None else parse(workflow.input, message["input"], path="input")
         ctx = WorkflowContext(ask, clock, cancellation, is_async=workflow.is_async)
         if workflow.is_async:
-            result = asyncio.run(_awaited(workflow, ctx, given, under_way))
+            result = asyncio.run(ctx.promises.kept(workflow.run(ctx, given), under_way))
         else:
             result = workflow.run(ctx, given)
         if isinstance(result, BaseModel):
@@ -140,11 +136,3 @@ def execute(
     except SystemExit as error:
         return {"failed": f"the workflow called sys.exit({error.code})"}
     return {"result": result}
-
-
-async def _awaited(
-    workflow: Workflow, ctx: WorkflowContext, given: Any, under_way: Callable[[Callable[[], None]], None]
-) -> Any:
-    task = asyncio.ensure_future(workflow.run(ctx, given))
-    under_way(lambda: task.get_loop().call_soon_threadsafe(task.cancel) and None)
-    return await task
