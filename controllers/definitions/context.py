@@ -19,8 +19,8 @@ class Clock(Protocol):
         ...
 
 
-class Cancelled(Exception):
-    """The pass is over its deadline, or its server stops."""
+class Cancelled(BaseException):
+    """The pass is over its deadline, its run was cancelled, or its server stops. No `except Exception` stops it."""
 
 
 class Cancellation:
