@@ -36,17 +36,16 @@ SEEKERS: list[Callable[[], None]] = []
 
 
 def kind_named(word: str) -> Kind | None:
-    """The kind behind a singular, plural or short name, in any case. A word nobody knows may be a new definition's."""
-    for look in SEEKERS:
-        found = known_as(word)
-        if found is not None:
-            return found
-        look()
-    return known_as(word)
+    """As `known`; a word nobody knows may be a new definition's."""
+    found = known(word)
+    if found is None:
+        seek()
+        found = known(word)
+    return found
 
 
-def known_as(word: str) -> Kind | None:
-    """As `kind_named`, of what is known by now: nobody looks for files."""
+def known(word: str) -> Kind | None:
+    """The kind behind a singular, plural or short name, in any case. Nothing is looked for, so a seeker may ask it."""
     lower = word.lower()
     return next((kind for kind in every() if lower in (kind.name, kind.plural, *kind.short)), None)
 

@@ -35,6 +35,7 @@ from store.tx import Tx
 
 START = 1_800_000_000.0
 MOST_PASSES = 1000
+GONE: Document = {"next": "over", "after": 0.0, "reason": "the process is gone", "unready": ""}
 __all__ = ["Clock", "Invalid", "Seen", "Trial"]
 
 
@@ -272,7 +273,7 @@ class _Runner:
 
     def end(self) -> None:
         self._over = True
-        self._told.put({"next": "over", "after": 0.0, "reason": "the process is gone"})
+        self._told.put(GONE)
         if self._thread is not None:
             self._thread.join()
 
@@ -283,6 +284,7 @@ class _Runner:
         self._said.put(said)
 
     def _ask(self, message: Document) -> Document:
+        """One question at a time, though a definition may have many tasks; none once its pass is over."""
         with self._asking:
             if self._over:
                 raise PassOver(0.0, "the pass is over")

@@ -76,7 +76,7 @@ class Files(Protocol):
 
 
 class DefinitionPasses:
-    """`workers` runners at work at once."""
+    """`workers` runners at work at once, and as many again in passes that take long."""
 
     def __init__(
         self,
@@ -104,11 +104,12 @@ class DefinitionPasses:
             "definition",
             Source(self.take, lambda tx: self._turns.next_due(tx, self._crew.ready), _soonest),
             self._work,
-            workers=workers,
+            workers=2 * workers,
             most=workers,
+            beyond=lambda: min(len(self._turns.long()), workers),
         )
         self._outcomes = Outcomes(store, environment, self._crew.patience)
-        self._turns = Turns(workers, self._outcomes.backoff)
+        self._turns = Turns(workers, self._outcomes.backoff, environment.monotonic)
 
     def start(self) -> None:
         self._crew.start()
@@ -149,6 +150,7 @@ class DefinitionPasses:
             unsettled = [] if resource is None else [one.key for one in effects.open_of(tx, resource.uid)]
         if resource is None:
             self.watched.pop(claim.ref, None)
+            self._turns.came_back(claim.ref)
             yield partial(queue.settle, claim=claim)
             return "gone"
         about["generation"] = resource.generation

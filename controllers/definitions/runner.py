@@ -16,12 +16,12 @@ from types import FrameType
 
 from controllers.definitions.channel import Channel
 from controllers.definitions.context import Cancellation, Cancelled
-from controllers.definitions.executing import CancelTask, reconcile, resolve, schema
+from controllers.definitions.executing import reconcile, resolve, schema
 from controllers.definitions.loading import WORKFLOW_SUFFIX, Unusable, load, load_workflow
 from controllers.definitions.processes import WAS_AT
 from controllers.definitions.sdk import Definition
 from controllers.definitions.telling import place
-from controllers.definitions.touching import PassOver
+from controllers.definitions.touching import CancelTask, PassOver
 from controllers.definitions.workflows import Workflow, execute
 from controllers.runtime.environment import Threads
 from resources.canonical import Document

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from controllers.definitions.context import Cancellation, Cancelled, Clock
 from controllers.definitions.telling import bounded, summary, words
-from controllers.definitions.touching import Ask, PassOver, Step, carried_out, done
+from controllers.definitions.touching import Ask, CancelTask, PassOver, Promises, Step
 from resources.canonical import Document, size
 from resources.names import KIND
 from resources.validation import Invalid, parse
@@ -61,8 +61,7 @@ class WorkflowContext:
     def __init__(self, ask: Ask, clock: Clock, cancellation: Cancellation, *, is_async: bool) -> None:
         self.clock = clock
         self.cancellation = cancellation
-        self._ask = ask
-        self._is_async = is_async
+        self.promises = Promises(ask, is_async=is_async)
         self._begun: set[str] = set()
         self.waits: PassOver | None = None
         """Why the run ends here for now, whatever its code makes of that."""
@@ -73,17 +72,17 @@ class WorkflowContext:
         A name is used once in a run. A step whose process dies is called again; a `manual` one is not: the run then
         waits until a person says whether it happened.
         """
-        return self._driven(self._stepped(self._named(name), call, manual=manual))
+        return self._driven(self._stepped(self._named(name), call, manual=manual), f"ctx.step of {name}")
 
     def checkpoint(self, name: str) -> Any:
         """Ends here until a person lets the run go on; then it is what that person gave."""
-        return self._driven(self._checked(self._named(name)))
+        return self._driven(self._checked(self._named(name)), f"ctx.checkpoint of {name}")
 
-    def _driven(self, steps: Generator[Step, Any, Any]) -> Any:
+    def _driven(self, steps: Generator[Step, Any, Any], what: str) -> Any:
         if self.waits is not None:
             steps.close()
             raise self.waits
-        return carried_out(steps, self._ask) if self._is_async else done(steps, self._ask)
+        return self.promises.give(steps, what)
 
     def _named(self, name: Any) -> str:
         """Raises TypeError, ValueError."""
@@ -142,7 +141,7 @@ def execute(
     clock: Clock,
     cancellation: Cancellation,
     *,
-    under_way: Callable[[Callable[[], None]], None] = lambda _: None,
+    under_way: Callable[[CancelTask], None] = lambda _: None,
 ) -> Document:
     """One process's part of a run, to its end or to where it waits."""
     ctx = WorkflowContext(ask, clock, cancellation, is_async=workflow.is_async)
@@ -151,12 +150,12 @@ def execute(
 
 
 def _executed(
-    workflow: Workflow, ctx: WorkflowContext, message: Document, under_way: Callable[[Callable[[], None]], None]
+    workflow: Workflow, ctx: WorkflowContext, message: Document, under_way: Callable[[CancelTask], None]
 ) -> Document:
     try:
         given = message["input"] if workflow.input is None else parse(workflow.input, message["input"], path="input")
         if workflow.is_async:
-            result = asyncio.run(_awaited(workflow, ctx, given, under_way))
+            result = asyncio.run(ctx.promises.kept(workflow.run(ctx, given), under_way))
         else:
             result = workflow.run(ctx, given)
         if isinstance(result, BaseModel):
@@ -173,11 +172,3 @@ def _executed(
     except BaseException as error:  # it would raise the same in the next process
         return {"failed": summary(error)}
     return {"result": result}
-
-
-async def _awaited(
-    workflow: Workflow, ctx: WorkflowContext, given: Any, under_way: Callable[[Callable[[], None]], None]
-) -> Any:
-    task = asyncio.ensure_future(workflow.run(ctx, given))
-    under_way(lambda: task.get_loop().call_soon_threadsafe(task.cancel) and None)
-    return await task

@@ -10,9 +10,11 @@ import pytest
 
 from api.http.problems import Problem
 from api.http.runs import controlled, forked
+from controllers.definitions.context import Cancellation
+from controllers.definitions.workflows import execute
 from resources.workflow_run import Completion, RunRecord
-from rmctl import Spec, resource_manager
-from rmctl.testing import Trial
+from rmctl import Spec, resource_manager, workflow
+from rmctl.testing import Clock, Trial
 from store import workflow_runs, workflow_steps
 from store.tx import Tx
 
@@ -86,6 +88,16 @@ def test_an_async_reconcile_awaits_it() -> None:
         seen = trial.get("s")
         assert seen is not None
         assert seen.status["got"] == "pending"
+
+
+def test_an_async_run_that_forgets_to_await_a_step_fails_and_says_so() -> None:
+    async def build(ctx: Any, _given: Any) -> None:
+        ctx.step("compile", lambda: "done")
+
+    asked: list[Any] = []
+    said = execute(workflow("build")(build), {"input": {}}, asked.append, Clock(), Cancellation())
+    why = "NotAwaited: ctx.step of compile was not awaited: write await before it"
+    assert (said, asked) == ({"failed": why}, [])
 
 
 @pytest.mark.req("T43", "T44")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,6 @@ from controllers.definitions.loading import MAX_SOURCE, Unusable, load, source
 from controllers.definitions.pool import Pool
 from controllers.definitions.processes import Limits
 from controllers.definitions.proposals import Definitions
-from controllers.runtime.environment import Threads
 from resources import registry
 
 MINIMAL = """
@@ -54,18 +54,30 @@ def test_a_file_named_for_no_kind_or_for_one_of_rmctl_itself_is_refused(tmp_path
     assert (dict(found.files), list(found.refused)) == ({}, [path])
 
 
+@pytest.fixture
+def folders(tmp_path: Path) -> Iterator[Folders]:
+    """Looked through for every word that nobody knows, as in a server that runs."""
+    found = Folders(tmp_path)
+    seeker = Definitions(found, Pool(Limits(), None, lambda: 0.0)).refresh
+    registry.SEEKERS.append(seeker)
+    yield found
+    registry.SEEKERS.remove(seeker)
+
+
 @pytest.mark.req("T47", "CC6")
-def test_a_kind_whose_file_came_since_is_found_by_the_look_that_a_strange_word_causes(tmp_path: Path) -> None:
-    definitions = Definitions(Folders(tmp_path), Pool(Limits(), None, Threads().monotonic))
-    registry.SEEKERS.append(definitions.refresh)
-    try:
-        assert registry.kind_named("latecomers") is None
-        put(tmp_path / "resource-managers", "latecomer")
-        found = registry.kind_named("latecomers")
-    finally:
-        registry.SEEKERS.remove(definitions.refresh)
+def test_a_file_that_comes_later_is_found_by_whoever_asks_for_its_kind(folders: Folders, tmp_path: Path) -> None:
+    assert registry.kind_named("latecomer") is None
+    put(tmp_path / "resource-managers", "latecomer")
+    found = registry.kind_named("latecomers")
     assert found is not None
-    assert found.name == "latecomer"
+    assert (found.name, folders.every()) == ("latecomer", {"latecomer"})
+
+
+@pytest.mark.req("T47", "CC6")
+def test_a_file_with_a_name_that_is_taken_harms_nobody(folders: Folders, tmp_path: Path) -> None:
+    path = put(tmp_path / "resource-managers", "metrics")
+    assert (registry.kind_named("metrics"), folders.paths()) == (None, frozenset())
+    assert folders.of("default").refused == {path: f"{path}: the kind metrics is rmctl's own"}
 
 
 @pytest.mark.req("T47", "CC6")

@@ -239,7 +239,7 @@ def test_a_merge_that_nobody_knows_of_is_asked_about_less_and_less_often(trial: 
     trial.apply(KEY, {**SPEC, "pollSeconds": 1})
     trial.run_for(120)
     assert len(forge.merges) == 7
-    assert ready(trial) == "False/Merging"
+    assert ready(trial) == "False/EffectUnknown"
     forge.answers = []
     trial.run_for(60)
     assert ready(trial) == "True/Merged"

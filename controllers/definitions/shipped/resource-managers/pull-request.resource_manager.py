@@ -116,8 +116,6 @@ async def step(ctx: Context, resource: PullRequest, github: GitHub) -> Result:
     if merge.state == "rejected" and passes:
         status = status.model_copy(update={"refusals": status.refusals + 1})
         return waiting(ctx, resource, status, "Merging", f"the merge was refused: {merge.error}", valid)
-    if merge.state == "indeterminate":
-        return waiting(ctx, resource, status, "Merging", f"nobody knows yet whether it is: {merge.error}", valid)
     if merge.state == "rejected":
         return blocked(ctx, status, "MergeRejected", f"the merge was refused: {merge.error}", valid)
     merging = status.model_copy(update={"phase": "merging"})
