@@ -13,7 +13,7 @@ from resources.canonical import canonical
 from resources.event import Event
 from resources.reference import Ref
 from resources.resource import Resource
-from resources.workflow_run import ACTIVE, FINAL, Completion, Request, RunRecord
+from resources.workflow_run import ACTIVE, FINAL, Completion, Request, RunRecord, RunState
 from store import events, holds, queue, resources
 from store.effect_rows import bounded
 from store.errors import EffectMismatch
@@ -160,6 +160,10 @@ def list_all(tx: Tx, *, project: str = "", begins: str = "", limit: int = LISTED
     found = sorted(map(_record, tx.execute(asked)), key=lambda one: one.created_at, reverse=True)
     count = int(tx.execute(select(func.count()).select_from(table).where(wanted)).scalar_one())
     return tuple(found), count - len(found)
+
+
+def count(tx: Tx, state: RunState) -> int:
+    return int(tx.execute(select(func.count()).select_from(table).where(table.c.state == state)).scalar_one())
 
 
 def due(tx: Tx) -> tuple[str, ...]:

@@ -10,12 +10,14 @@ import pytest
 
 from api.http.problems import Problem
 from api.http.runs import controlled, forked
+from api.http.why import why
 from controllers.definitions.context import Cancellation
 from controllers.definitions.workflows import execute
+from resources.reference import Ref
 from resources.workflow_run import Completion, RunRecord
 from rmctl import Spec, resource_manager, workflow
 from rmctl.testing import Clock, Trial
-from store import workflow_runs, workflow_steps
+from store import holds, resources, workflow_runs, workflow_steps
 from store.tx import Tx
 
 
@@ -205,6 +207,28 @@ def test_no_run_is_forked_for_a_resource_that_goes() -> None:
                 trial._store.write(lambda tx: forked(tx, run, "it"))
             trial.run()
         assert trial.get("s") is None
+
+
+def test_why_names_the_child_run_and_what_it_waits_for() -> None:
+    with a_site() as trial:
+
+        def told() -> tuple[str, str]:
+            with trial._store.read() as tx:
+                reasons = why(tx, resources.get(tx, Ref("site", "s", "default")), None)
+            (section,) = (one for one in reasons.sections if one.title == "Child runs")
+            return section.rows[0][-1], reasons.steps[0]
+
+        assert told()[0] == "is about to begin"
+        trial._store.write(lambda tx: holds.put(tx, "restored", "me"))
+        assert told()[0] == "no run is begun now: restored"
+        trial._store.write(holds.lift)
+        run = begun(trial)
+        assert told()[0] == "process 1 is at it"
+        trial._store.write(lambda tx: workflow_steps.wait(tx, run, "push"))
+        assert told() == (
+            "waits for a person to say what became of it: push",
+            f"rmctl runs resume {run.run_id[:8]} --value JSON --reason WHY",
+        )
 
 
 def begun(trial: Trial) -> RunRecord:
