@@ -287,6 +287,18 @@ def test_a_key_has_1_to_512_characters_without_control_characters(key: str, take
         assert any("key: expected 1 to 512 characters" in event for event in trial.events("s")) is not taken
 
 
+def test_an_input_that_is_nested_too_deep_is_refused() -> None:
+    def given(_one: Any) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        for _ in range(64):
+            value = {"in": value}
+        return value
+
+    with a_site(given=given) as trial:
+        assert trial.runs("s") == ()
+        assert any("request: nested deeper than 64" in event for event in trial.events("s"))
+
+
 @pytest.mark.req("CW5")
 def test_a_workflow_that_nobody_could_run_fails_the_pass_and_records_nothing() -> None:
     with a_site() as trial:
