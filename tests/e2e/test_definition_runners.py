@@ -336,6 +336,18 @@ def test_a_server_that_stops_gives_the_claim_back_and_counts_nothing(house: Hous
     assert row.available_at <= house.environment.now()
 
 
+@pytest.mark.req("T23")
+def test_a_server_that_stops_while_a_file_is_loaded_blames_nobody(house: House, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    house.put("slow", head=f"Path({str(begun)!r}).touch(); time.sleep(3600)")
+    ref = house.create("slow", "s")
+    house.host.passes.start()
+    while not begun.exists():
+        pass
+    house.host.passes.stop(timeout=120)
+    assert (house.errors(ref), house.events(ref), house.ready(ref)) == (0, [], "")
+
+
 @pytest.mark.req("T57", "S19")
 def test_what_a_definition_was_trusted_with_stands_nowhere_though_it_tells_everything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -222,6 +222,17 @@ def test_what_is_no_result_costs_its_key_a_backoff_and_writes_nothing(given: Any
         assert trial.run_for(1.2) == 1
 
 
+def test_a_definition_that_runs_and_fails_is_not_called_unusable_any_more() -> None:
+    unusable = Result(conditions=(condition_true("Stalled", "DefinitionUnusable", "line 3: no"),))
+    with gadget(returning(unusable, lambda *_: 1 / 0)) as trial:
+        trial.run()
+        trial.wake("g")
+        trial.run_for(10)
+        seen = trial.get("g")
+        assert seen is not None
+        assert [seen.condition(one) for one in ("Ready", "Stalled")] == ["False/ReconcileFailed", ""]
+
+
 def tells(trial: Trial) -> str:
     """The newest event, after one pass that failed."""
     trial.run()
