@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import struct
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -37,20 +38,29 @@ class Garbled(Broken):
     """The other side is there, and said what is no message."""
 
 
-class Channel:
-    """Blocking; whoever waits says for how long."""
+class Stuck(Broken):
+    """The other side is there, and takes nothing in."""
 
-    def __init__(self, end: socket.socket, *, secrets: Iterable[str] = ()) -> None:
-        """`secrets` are masked in whatever the other side says."""
+
+class Channel:
+    """Blocking; whoever waits for an answer says for how long."""
+
+    def __init__(self, end: socket.socket, *, secrets: Iterable[str] = (), patience: float = 0.0) -> None:
+        """`secrets` are masked in whatever the other side says. `patience`: the seconds that it has to take some in."""
         self._socket = end
+        if patience:
+            seconds = struct.pack("@ll", int(patience), int(patience % 1 * 1e6))
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds)
         self._mask = mask(json.dumps(one, ensure_ascii=False)[1:-1] for one in secrets)
         self._read = bytearray()
 
     def send(self, message: Document) -> None:
-        """Raises Broken."""
+        """Raises Broken, Stuck."""
         try:
             self._socket.settimeout(None)
             self._socket.sendall(canonical(message).encode() + b"\n")
+        except BlockingIOError as error:
+            raise Stuck("took nothing in") from error
         except OSError as error:
             raise Broken(str(error)) from error
 
