@@ -168,6 +168,8 @@ class DefinitionPasses:
             source = self._definitions.find(resource.ref)
             runner = self._pool.take(source.path, source.digest)
         except (Undefined, Unusable) as error:
+            if self._stopping:  # which ends what was being loaded
+                raise Stopped from None
             reason = "NoDefinition" if isinstance(error, Undefined) else "DefinitionUnusable"
             return stalled(resource, reason, str(error), after=LOOK_AGAIN_SECONDS)
         about["digest"], about["runner"] = source.digest[:12], runner.pid
