@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache, reduce
 from itertools import combinations
+from operator import or_
 from typing import Literal, NamedTuple
 
 from placement.boards import NV, UNKNOWN, WHOLE, Layout
 from placement.errors import InvalidRequest
 from placement.fullness import SCALE
-from placement.picks import bits, pick, worst_link
+from placement.picks import Limits, bits, pick, within, worst_link
 from resources.quantities import plain
 from resources.selectors import ANYTHING, Selector
 
@@ -139,13 +140,11 @@ def _picked(layout: Layout, free: tuple[int, ...], want: Wanted, masks: list[int
     taken = 0
     for step, at in enumerate(order):
         ask, mask = want.asks[at], masks[at] & ~taken
-        rest = [(want.asks[other], masks[other] & ~taken) for other in order[step + 1 :]]
+        limits = _limits([(want.asks[other], masks[other] & ~taken) for other in order[step + 1 :]])
         if ask.units < WHOLE:
-            chosen = _share(layout, free, mask, rest, binpack=binpack)
-        elif rest:
-            chosen = pick(layout, mask, ask.count, partial(_leaves, rest=rest))
+            chosen = _share(layout, free, mask, limits, binpack=binpack)
         else:
-            chosen = pick(layout, mask, ask.count)
+            chosen = pick(layout, mask, ask.count, limits)
         picks[at] = chosen
         taken |= sum(1 << atom for atom in chosen)
     links = {at: worst_link(layout, chosen) for at, chosen in picks.items() if len(chosen) > 1}
@@ -157,12 +156,10 @@ def _picked(layout: Layout, free: tuple[int, ...], want: Wanted, masks: list[int
     return Verdict(tuple(picks[at] for at in range(len(masks))), link)
 
 
-def _share(
-    layout: Layout, free: tuple[int, ...], mask: int, rest: list[tuple[Ask, int]], *, binpack: bool
-) -> tuple[int, ...]:
+def _share(layout: Layout, free: tuple[int, ...], mask: int, limits: Limits, *, binpack: bool) -> tuple[int, ...]:
     """The fullest atom that fits, or the emptiest, then the first that its node lists."""
     ranked = sorted(bits(mask), key=lambda atom: (free[atom] if binpack else -free[atom], layout.positions[atom]))
-    return next((atom,) for atom in ranked if _leaves(1 << atom, rest))
+    return next((atom,) for atom in ranked if within(1 << atom, limits))
 
 
 def _ease(ask: Ask, at: int) -> tuple[bool, bool, int, int]:
@@ -170,8 +167,15 @@ def _ease(ask: Ask, at: int) -> tuple[bool, bool, int, int]:
     return ask.count == 1, ask.topology == "any", -ask.count, at
 
 
-def _leaves(some: int, rest: list[tuple[Ask, int]]) -> bool:
-    return _too_many([ask for ask, _ in rest], [mask & ~some for _, mask in rest]) is None
+def _limits(rest: list[tuple[Ask, int]]) -> Limits:
+    """What may be taken of the candidates of others, so that all of them still find as many as they ask for."""
+    most: dict[int, int] = {}
+    for size in range(1, len(rest) + 1):
+        for some in combinations(rest, size):
+            among = reduce(or_, (mask for _, mask in some))
+            spare = among.bit_count() - sum(ask.count for ask, _ in some)
+            most[among] = min(spare, most.get(among, spare))
+    return tuple(sorted(most.items()))
 
 
 def _too_many(asks: tuple[Ask, ...] | list[Ask], masks: list[int]) -> tuple[Ask, int] | None:

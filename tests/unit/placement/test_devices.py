@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations
+from random import Random
 
 import pytest
 
 from placement import WEIGHTED, Amounts, Ask, Atom, Claim, InvalidRequest, Placed, PoolPolicy, TierPolicy, board, plan
 from placement.fullness import SCALE
-from placement.picks import EXACT, pick, spread, worst_link
+from placement.picks import EXACT, bits, pick, spread, within, worst_link
 from resources.selector_text import parse_devices
 from tests.placement_cards import a_gpu_node, cards, gpus
 from tests.placement_worlds import LOCAL, ONE_TIER, a_claim, a_fleet, a_node, a_request
@@ -277,6 +278,38 @@ def test_beyond_sixteen_candidates_a_set_is_grown_from_every_seed(links, numa, c
     every = dict.fromkeys(combinations(range(20), 2), "SYS") | links
     layout = cards(20, links=every, numa=numa).layout
     assert pick(layout, (1 << 20) - 1, 3) == chosen
+
+
+def grown(layout, mask, count, limits, seed):
+    """One atom at a time, in the plainest way."""
+    some = [seed]
+    while len(some) < count:
+        able = [atom for atom in bits(mask) if atom not in some and within(sum(1 << a for a in (*some, atom)), limits)]
+        if not able:
+            return None
+        nearest = {atom: min(layout.links[atom][other] for other in some) for atom in able}
+        some.append(min(able, key=lambda at: (-nearest[at], layout.numa[at] != layout.numa[seed], at)))
+    return tuple(sorted(some))
+
+
+def test_a_set_is_grown_as_the_plainest_way_grows_it():
+    draw = Random(7)
+    for _ in range(40):
+        words = draw.choice((("SYS",), ("NV4", "SYS"), ("NV1", "PIX", "PHB", "?")))
+        links = {pair: draw.choice(words) for pair in combinations(range(20), 2)}
+        layout = cards(20, links=links, numa=[draw.choice((0, 1, None)) for _ in range(20)]).layout
+        mask, count = (1 << 20) - 1 - (1 << draw.randrange(20)), draw.randint(2, 9)
+        limits = tuple((draw.getrandbits(20), draw.randint(0, 6)) for _ in range(draw.choice((0, 1, 3))))
+        seeds = (grown(layout, mask, count, limits, seed) for seed in bits(mask) if within(1 << seed, limits))
+        full = [some for some in seeds if some is not None]
+        if full:
+            best = min(full, key=lambda some: (-worst_link(layout, some), spread(layout, some), some))
+            assert pick(layout, mask, count, limits) == best
+
+
+def test_many_atoms_are_no_matter_of_minutes():
+    layout = cards(512, links="?", numa=[at % 2 for at in range(512)]).layout
+    assert pick(layout, (1 << 512) - 1, 200) == tuple(at for at in range(512) if layout.numa[at] == 0)[:200]
 
 
 @pytest.mark.req("PA14")
