@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple
 from placement.boards import NV, UNKNOWN, WHOLE, Layout
 from placement.errors import InvalidRequest
 from placement.fullness import SCALE
-from placement.picks import Limits, bits, pick, within, worst_link
+from placement.linked import together
+from placement.picks import EXACT, Limits, bits, pick, within, worst_link
 from resources.quantities import plain
 from resources.selectors import ANYTHING, Selector
 
@@ -136,9 +137,18 @@ def _judge(
 def _picked(layout: Layout, free: tuple[int, ...], want: Wanted, masks: list[int], *, binpack: bool) -> Verdict:
     """The asks that are hardest to please choose first; none takes what another one cannot do without."""
     order = sorted(range(len(masks)), key=lambda at: _ease(want.asks[at], at))
+    linked = [at for at in order if want.asks[at].topology == "nvlink-all" and want.asks[at].count > 1]
     picks: dict[int, tuple[int, ...]] = {}
-    taken = 0
+    if len(linked) > 1 and reduce(or_, (masks[at] for at in linked)).bit_count() <= EXACT:
+        limits = _limits([(want.asks[at], masks[at]) for at in order if at not in linked])
+        joint = together(layout, [(masks[at], want.asks[at].count) for at in linked], limits)
+        if joint is None:
+            return Verdict(filter="topology", reason=_unlinked(layout, want, masks, sorted(linked)))
+        picks = dict(zip(linked, joint, strict=True))
+    taken = sum(1 << atom for chosen in picks.values() for atom in chosen)
     for step, at in enumerate(order):
+        if at in picks:
+            continue
         ask, mask = want.asks[at], masks[at] & ~taken
         limits = _limits([(want.asks[other], masks[other] & ~taken) for other in order[step + 1 :]])
         if ask.units < WHOLE:
@@ -148,12 +158,20 @@ def _picked(layout: Layout, free: tuple[int, ...], want: Wanted, masks: list[int
         picks[at] = chosen
         taken |= sum(1 << atom for atom in chosen)
     links = {at: worst_link(layout, chosen) for at, chosen in picks.items() if len(chosen) > 1}
-    for at in sorted(links):
-        if want.asks[at].topology == "nvlink-all" and links[at] < NV:
-            ask = want.asks[at]
-            return Verdict(filter="topology", reason=f"no NVLink-complete set of {ask.count} {ask.kind}")
+    if any(links[at] < NV for at in linked):
+        return Verdict(filter="topology", reason=_unlinked(layout, want, masks, sorted(linked)))
     link = UNKNOWN if UNKNOWN in links.values() else min(links.values(), default=None)
     return Verdict(tuple(picks[at] for at in range(len(masks))), link)
+
+
+def _unlinked(layout: Layout, want: Wanted, masks: list[int], linked: list[int]) -> str:
+    """The first ask that no set would please; where each has one, the first, and that the others are in its way."""
+    for at in linked:
+        ask = want.asks[at]
+        if worst_link(layout, pick(layout, masks[at], ask.count)) < NV:
+            return f"no NVLink-complete set of {ask.count} {ask.kind}"
+    ask = want.asks[linked[0]]
+    return f"no NVLink-complete set of {ask.count} {ask.kind} beside what else is asked for"
 
 
 def _share(layout: Layout, free: tuple[int, ...], mask: int, limits: Limits, *, binpack: bool) -> tuple[int, ...]:

@@ -145,6 +145,37 @@ def test_a_pick_below_nv_is_refused_where_all_must_be_linked():
     assert "1 × topology: no NVLink-complete set of 2 gpu" in asked(gpus(2, topology="nvlink-all"), nodes=[apart])
 
 
+ALL = {"topology": "nvlink-all"}
+PATH = {(0, 1): "NV4", (0, 2): "NV4", (1, 3): "NV4"}
+
+
+def test_asks_that_must_be_linked_find_their_sets_together():
+    """The best for the first alone, 0 and 1, leaves none to the second."""
+    node = a_gpu_node("a", 4, links=PATH)
+    assert asked(gpus(2, **ALL), gpus(2, **ALL), nodes=[node]) == ["gpu-00", "gpu-02", "gpu-01", "gpu-03"]
+    assert asked(gpus(2, **ALL), group_devices=(gpus(2, **ALL),), nodes=[node]) == ["gpu-00", "gpu-02"]
+    told = asked(gpus(2, **ALL), gpus(2, **ALL), gpus(1), nodes=[a_gpu_node("a", 5, links={**PATH, (3, 4): "NV4"})])
+    assert told == ["gpu-00", "gpu-01", "gpu-03", "gpu-04", "gpu-02"]
+
+
+def test_linked_sets_that_are_in_each_others_way_are_told_so():
+    node = a_gpu_node("a", 4, links={(0, 1): "NV4", (0, 2): "NV4", (0, 3): "NV4"})
+    told = asked(gpus(2, **ALL), gpus(2, **ALL), nodes=[node])
+    assert told.endswith("1 × topology: no NVLink-complete set of 2 gpu beside what else is asked for")
+    assert asked(gpus(2, **ALL), gpus(3, **ALL), nodes=[a_gpu_node("a", 5, links=PATH)]).endswith("set of 3 gpu")
+
+
+def test_linked_sets_leave_the_others_what_only_they_can_use():
+    node = a_node(
+        "a",
+        board=board(
+            [Atom(f"g{at}", "gpu", (("big", str(at == 1)),)) for at in range(5)],
+            {("g0", "g1"): "NV4", ("g0", "g2"): "NV4", ("g3", "g4"): "NV4"},
+        ),
+    )
+    assert asked(gpus(1, "big = True"), gpus(2, **ALL), gpus(2, **ALL), nodes=[node]) == ["g1", "g0", "g2", "g3", "g4"]
+
+
 @pytest.mark.req("P96")
 def test_one_card_is_never_refused_for_its_links():
     assert asked(gpus(1, topology="nvlink-all"), nodes=[a_gpu_node("a", 2, links="?")]) == ["gpu-00"]
