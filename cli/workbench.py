@@ -34,9 +34,10 @@ def work(session: Session, kinds: Sequence[str]) -> int:
         address = Path(folder) / "bench.sock"
         door.bind(str(address))
         door.listen(BACKLOG)
-        session.client.send("POST", PATH, {"kind": kind, "socket": str(address)})
+        asked = {"kind": kind, "project": session.project, "file": str(path), "socket": str(address)}
+        session.client.send("POST", PATH, asked)
         session.client.close()
-        say(f"{kind} runs here, from {path}; Ctrl-C gives it back")
+        say(f'{kind} runs here, from {path}, for project "{session.project}"; Ctrl-C gives it back')
         try:
             while True:
                 end, _ = door.accept()

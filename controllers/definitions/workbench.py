@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,8 @@ CONNECT_SECONDS = 5.0
 
 
 class Workbench:
-    """The server's end, for one pass. Raises OSError where nobody listens."""
+    """The server's end, for one pass. Raises OSError where nobody listens. `pid` is of who listens."""
 
-    pid = 0
     deadline = DEADLINE_SECONDS
 
     def __init__(self, path: Path) -> None:
@@ -32,6 +32,7 @@ class Workbench:
         except OSError:
             end.close()
             raise
+        self.pid, _, _ = struct.unpack("3i", end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         self.channel = Channel(end)
 
     def ended(self) -> str:

@@ -84,7 +84,10 @@ def test_a_kind_may_run_before_its_authors_eyes_and_is_given_back(fleet: Fleet) 
     assert bench.stdout is not None
     assert bench.stderr is not None
     try:
-        assert bench.stderr.readline().startswith("note runs here, from ")
+        opening = bench.stderr.readline()
+        assert opening == f'note runs here, from {path}, for project "default"; Ctrl-C gives it back\n'
+        second = fleet.rmctl("server", "--dev", "note")
+        assert (second.code, f"is worked on by pid {bench.pid}" in second.err) == (3, True)
         assert fleet.rmctl("apply", "-f", "note.yaml", "--wait", "--timeout", "300s").code == 0
         assert bench.stdout.readline() == f"seen by {bench.pid}\n"
         assert bench.stdout.readline() == "note/one generation 1: again after 0 s\n"
