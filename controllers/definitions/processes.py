@@ -18,7 +18,8 @@ import psutil
 import structlog
 
 import resources
-from controllers.definitions.channel import Broken, Channel, mask
+from controllers.definitions.channel import Broken, Channel
+from controllers.definitions.masking import mask
 from resources.canonical import Document
 
 log = structlog.get_logger("rmctl.runner")
