@@ -247,7 +247,6 @@ class _Runner:
         self._fatal = fatal
         self._said: queues.Queue[Document] = queues.Queue()
         self._told: queues.Queue[Document] = queues.Queue()
-        self._asking = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def send(self, message: Document) -> None:
@@ -278,10 +277,8 @@ class _Runner:
         self._said.put(reconcile(self._definition, message, self._ask, self._clock, Cancellation()))
 
     def _ask(self, message: Document) -> Document:
-        """One question at a time, though a definition may have many tasks."""
-        with self._asking:
-            self._said.put({"ask": message})
-            answer = self._told.get()
-            if answer is GONE:
-                self._told.put(GONE)  # whoever else still asks hears it too
-            return answer
+        self._said.put({"ask": message})
+        answer = self._told.get()
+        if answer is GONE:
+            self._told.put(GONE)  # whoever else still asks hears it too
+        return answer

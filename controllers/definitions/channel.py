@@ -59,6 +59,18 @@ class Channel:
         del self._read[: end + 1]
         return _message(self._mask(line))
 
+    @property
+    def quiet(self) -> bool:
+        """Nothing has come that nobody has read, and the other side is there."""
+        try:
+            self._socket.settimeout(0)
+            self._socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return not self._read
+        except OSError:
+            return False
+        return False
+
     def listen(self, take: Callable[[Document], None]) -> None:
         """Hand over what comes; ends the process as soon as the other side is gone, whatever else it is at."""
         try:

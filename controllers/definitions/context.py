@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable
 from typing import Literal, Protocol
 
 from controllers.definitions import results
+from controllers.definitions.asking import Ask
 from controllers.definitions.children import Workflows
-from controllers.definitions.touching import Ask, Effects, Promises
+from controllers.definitions.touching import Effects, Promises
 from resources.canonical import Document
 from resources.names import TYPE
 

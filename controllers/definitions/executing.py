@@ -10,11 +10,12 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from controllers.definitions.asking import Ask, Asking
 from controllers.definitions.context import Cancellation, Cancelled, Clock, Context
 from controllers.definitions.results import KEEP, Result, condition_false
 from controllers.definitions.sdk import Definition, Metadata, Resource, own_status
 from controllers.definitions.telling import bounded, summary
-from controllers.definitions.touching import Ask, CancelTask, PassOver
+from controllers.definitions.touching import CancelTask, PassOver
 from resources.canonical import Document, canonical
 from resources.conditions import Condition
 from resources.schedules import next_time
@@ -65,10 +66,11 @@ def reconcile(
     under_way: Callable[[CancelTask], None] = lambda _: None,
 ) -> Document:
     """`under_way` is handed what cancels an async pass from its own loop's thread."""
+    asking = Asking(ask)
     try:
         resource = _resource(definition, message["resource"])
         sources = _sources(definition, resource, clock)
-        ctx = Context(ask, clock, cancellation, is_async=definition.is_async, unsettled=message["open"])
+        ctx = Context(asking, clock, cancellation, is_async=definition.is_async, unsettled=message["open"])
         if definition.is_async:
             given = asyncio.run(ctx.promises.kept(definition.reconcile(ctx, resource), under_way))
         else:
@@ -85,6 +87,8 @@ def reconcile(
         return {"failed": summary(error), "trace": bounded(traceback.format_exc())}
     except SystemExit as error:
         return {"failed": f"the definition called sys.exit({error.code})", "spent": True}
+    finally:
+        asking.end()
 
 
 def _sources(definition: Definition, resource: Any, clock: Clock) -> Document:

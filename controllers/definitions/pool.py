@@ -40,8 +40,9 @@ class Pool:
         if borrowed is not None:
             return borrowed
         with self._lock:
-            stale = [one for one in self._idle if not one.alive or (one.path == path and one.digest != digest)]
-            fit = next((one for one in self._idle if (one.path, one.digest) == (path, digest) and one.alive), None)
+            usable = [one for one in self._idle if one.alive and one.channel.quiet]
+            stale = [one for one in self._idle if one not in usable or (one.path == path and one.digest != digest)]
+            fit = next((one for one in usable if (one.path, one.digest) == (path, digest)), None)
             self._idle = [one for one in self._idle if one not in stale and one is not fit]
             if fit is not None:
                 self._out.add(fit)

@@ -32,7 +32,6 @@ class Runner:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
         self._inbox: queue.Queue[Document] = queue.Queue()
-        self._asking = threading.Lock()
         self._pid = os.getpid()
         self._cancellation = Cancellation()
         self._cancel_task: CancelTask | None = None
@@ -68,10 +67,8 @@ class Runner:
         self._cancel_task = cancel
 
     def _ask(self, message: Document) -> Document:
-        """One question at a time, though a definition may have many tasks."""
-        with self._asking:
-            self._send({"ask": message})
-            return self._inbox.get()
+        self._send({"ask": message})
+        return self._inbox.get()
 
     def _send(self, message: Document) -> None:
         if os.getpid() != self._pid:

@@ -10,9 +10,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from controllers.definitions.asking import Ask, Asking
 from controllers.definitions.context import Cancellation, Cancelled, Clock
 from controllers.definitions.telling import summary, words
-from controllers.definitions.touching import Ask, CancelTask, PassOver, Promises, Step
+from controllers.definitions.touching import CancelTask, PassOver, Promises, Step
 from resources.canonical import Document, canonical
 from resources.names import KIND
 from resources.validation import Invalid, parse
@@ -115,9 +116,10 @@ def execute(
     under_way: Callable[[CancelTask], None] = lambda _: None,
 ) -> Document:
     """One process's part of a run, to its end or to where it waits."""
+    asking = Asking(ask)
     try:
         given = message["input"] if workflow.input is None else parse(workflow.input, message["input"], path="input")
-        ctx = WorkflowContext(ask, clock, cancellation, is_async=workflow.is_async)
+        ctx = WorkflowContext(asking, clock, cancellation, is_async=workflow.is_async)
         if workflow.is_async:
             result = asyncio.run(ctx.promises.kept(workflow.run(ctx, given), under_way))
         else:
@@ -135,4 +137,6 @@ def execute(
         return {"failed": summary(error)}
     except SystemExit as error:
         return {"failed": f"the workflow called sys.exit({error.code})"}
+    finally:
+        asking.end()
     return {"result": result}

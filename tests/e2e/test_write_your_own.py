@@ -45,6 +45,10 @@ def test_a_kind_is_written_run_changed_broken_and_mended(fleet: Fleet) -> None:
     manifest.write_text(manifest.read_text().replace("text: hello", "text: goodbye"))
     assert fleet.rmctl("apply", "-f", "note.yaml", "--wait", "--timeout", "300s").code == 0
     assert (fleet.folder / "one.txt").read_text() == "goodbye"
+    (fleet.folder / "one.txt").unlink()
+    while not ((fleet.folder / "one.txt").exists() and (fleet.folder / "one.txt").read_text()):
+        pass
+    assert (fleet.folder / "one.txt").read_text() == "goodbye"
     sound = definition(fleet).read_text()
     definition(fleet).write_text(sound.replace("len(text)", "len(txt)"))
     while "NameError: name 'txt' is not defined (note.resource_manager.py:" not in fleet.rmctl("why", "note/one").out:

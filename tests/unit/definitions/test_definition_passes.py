@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from controllers.definitions.asking import Ended
 from rmctl import (
     KEEP,
     Applied,
@@ -112,6 +113,28 @@ def test_a_pass_that_forgets_to_await_fails_and_says_where(tmp_path: Path, body:
     with Trial(path) as trial:
         trial.apply("g", {})
         assert f"ReconcileFailed: NotAwaited: {why}" in tells(trial)
+
+
+def test_what_outlives_a_pass_does_nothing_in_its_name_nor_in_that_of_another() -> None:
+    """It asks again when the next pass is under way."""
+    kept: list[Any] = []
+
+    def reconcile(ctx: Any, _resource: Any) -> Result:
+        kept.append(ctx)
+        if len(kept) > 1:
+            with pytest.raises(Ended):
+                ensured(kept[0])
+            with pytest.raises(Ended):
+                kept[0].workflows.ensure(key="w", workflow="build", input={})
+        return ctx.settled({"seen": len(kept)})
+
+    with gadget(reconcile) as trial:
+        trial.run()
+        trial.apply("other", {"size": 1})
+        trial.run()
+        seen = trial.get("other")
+        assert seen is not None
+        assert (seen.status["seen"], trial.effects("other"), trial.runs("other")) == (2, (), ())
 
 
 def test_what_is_awaited_together_is_awaited() -> None:
