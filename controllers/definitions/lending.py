@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+from controllers.definitions.channel import Broken
+from controllers.definitions.processes import Limits
 from controllers.definitions.workbench import Workbench
 
 
@@ -19,7 +21,8 @@ class NotLent(Exception):
 class Lending:
     """One terminal a definition. Where nobody listens any more it is the server's own again."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
         self._lock = threading.Lock()
         self._lending = threading.Lock()
         self._lent: dict[tuple[str, Path], Path] = {}
@@ -44,8 +47,8 @@ class Lending:
         if socket is None:
             return None
         try:
-            return Workbench(socket)
-        except OSError:
+            return Workbench(socket, self._limits.environment, self._limits.secrets)
+        except (OSError, Broken):
             with self._lock:
                 if self._lent.get((project, path)) == socket:
                     del self._lent[project, path]

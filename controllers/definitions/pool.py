@@ -22,7 +22,7 @@ class Pool:
 
     def __init__(self, limits: Limits, notes: Path | None, clock: Callable[[], float]) -> None:
         self.limits = limits
-        self.lending = Lending()
+        self.lending = Lending(limits)
         self._clock = clock
         self._notes = notes
         self._lock = threading.Lock()

@@ -8,13 +8,14 @@ import shutil
 import socket
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from controllers.definitions.lending import NotLent
+from controllers.definitions.processes import Limits
 from controllers.definitions.workbench import serve
 from controllers.runtime.environment import Threads
 from resources.canonical import Document
@@ -30,12 +31,13 @@ def folder() -> Iterator[Path]:
 
 
 class Bench:
-    """The author's end, in a thread of the test: `ran` are the (project, key) of its passes."""
+    """The author's end, in a thread of the test: `ran` are the (project, key) of its passes, `seen` what they saw."""
 
     def __init__(self, folder: Path, file: Path) -> None:
         self.file = file
         self.socket = folder / "bench.sock"
         self.ran: list[tuple[str, str]] = []
+        self.seen: Mapping[str, str] = {}
         self._door = socket.socket(socket.AF_UNIX)
         self._door.bind(str(self.socket))
         self._door.listen()
@@ -52,7 +54,10 @@ class Bench:
     def _serve(self) -> None:
         with suppress(OSError):
             while True:
-                serve(self._door.accept()[0], self.file, Threads(), self._told)
+                serve(self._door.accept()[0], self.file, Threads(), self._told, self._see)
+
+    def _see(self, environment: Mapping[str, str]) -> None:
+        self.seen = environment
 
     def _told(self, message: Document, _answer: Document) -> None:
         if message["do"] == "reconcile":
@@ -99,3 +104,24 @@ def test_a_second_terminal_is_told_of_the_first_until_that_has_ended(folder: Pat
             with pytest.raises(NotLent, match=re.escape(told)):
                 house.host.lend(ref, file, folder / "other.sock")
         house.host.lend(ref, file, folder / "other.sock")
+
+
+@pytest.mark.req("T57", "S19")
+def test_a_terminal_is_shown_what_the_servers_processes_see_and_says_no_more(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THE_TOKEN", "sentinel-credential")
+    monkeypatch.setenv("ANOTHER", "of the server alone")
+    body = """
+    return ctx.settled(conditions=[condition_true("Ready", "Fine", os.environ["THE_TOKEN"])])
+    """
+    with a_house(folder, limits=Limits(pass_on=("THE_TOKEN",))) as house:
+        file = house.put("gadget", body)
+        with a_bench(folder, file) as bench:
+            house.host.lend(Ref("gadget", "", "default"), file, bench.socket)
+            ref = house.create("gadget", "g")
+            house.run()
+            assert [one.message for one in house.get(ref).status.conditions] == ["***"]
+            assert (bench.seen["THE_TOKEN"], "PATH" in bench.seen, "ANOTHER" in bench.seen) == (
+                "sentinel-credential", True, False,
+            )  # fmt: skip
