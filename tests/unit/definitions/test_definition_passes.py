@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from controllers.definitions.touching import PassOver
 from rmctl import (
     KEEP,
     Applied,
@@ -112,6 +113,28 @@ def test_a_pass_that_forgets_to_await_fails_and_says_where(tmp_path: Path, body:
     with Trial(path) as trial:
         trial.apply("g", {})
         assert f"ReconcileFailed: NotAwaited: {why}" in tells(trial)
+
+
+def test_what_outlives_a_pass_does_nothing_in_its_name_nor_in_that_of_another() -> None:
+    """It asks again when the next pass is under way."""
+    kept: list[Any] = []
+
+    def reconcile(ctx: Any, _resource: Any) -> Result:
+        kept.append(ctx)
+        if len(kept) > 1:
+            with pytest.raises(PassOver):
+                ensured(kept[0])
+            with pytest.raises(PassOver):
+                kept[0].workflows.ensure(key="w", workflow="build", input={})
+        return ctx.settled({"seen": len(kept)})
+
+    with gadget(reconcile) as trial:
+        trial.run()
+        trial.apply("other", {"size": 1})
+        trial.run()
+        seen = trial.get("other")
+        assert seen is not None
+        assert (seen.status["seen"], trial.effects("other"), trial.runs("other")) == (2, (), ())
 
 
 def test_what_is_awaited_together_is_awaited() -> None:
@@ -220,6 +243,17 @@ def test_what_is_no_result_costs_its_key_a_backoff_and_writes_nothing(given: Any
         assert why in trial.events("g")[0]
         assert trial.run() == 0
         assert trial.run_for(1.2) == 1
+
+
+def test_a_definition_that_runs_and_fails_is_not_called_unusable_any_more() -> None:
+    unusable = Result(conditions=(condition_true("Stalled", "DefinitionUnusable", "line 3: no"),))
+    with gadget(returning(unusable, lambda *_: 1 / 0)) as trial:
+        trial.run()
+        trial.wake("g")
+        trial.run_for(10)
+        seen = trial.get("g")
+        assert seen is not None
+        assert [seen.condition(one) for one in ("Ready", "Stalled")] == ["False/ReconcileFailed", ""]
 
 
 def tells(trial: Trial) -> str:
