@@ -11,13 +11,14 @@ import pytest
 from api.http.problems import Problem
 from api.http.runs import controlled, forked
 from api.http.why import why
+from cli.diagnoses import Finding, database
 from controllers.definitions.context import Cancellation
 from controllers.definitions.workflows import execute
 from resources.reference import Ref
 from resources.workflow_run import Completion, RunRecord
 from rmctl import Spec, resource_manager, workflow
 from rmctl.testing import Clock, Trial
-from store import holds, resources, workflow_runs, workflow_steps
+from store import diagnosis, holds, resources, workflow_runs, workflow_steps
 from store.tx import Tx
 
 
@@ -207,6 +208,20 @@ def test_no_run_is_forked_for_a_resource_that_goes() -> None:
                 trial._store.write(lambda tx: forked(tx, run, "it"))
             trial.run()
         assert trial.get("s") is None
+
+
+def test_the_doctor_names_why_runs_have_no_worker() -> None:
+    with a_site() as trial:
+        (run,) = trial.runs("s")
+        for _ in range(2):
+            trial._store.write(lambda tx: workflow_runs.remark(tx, run.run_id, "file is not a database"))
+        with trial._store.read() as tx:
+            found = [one for one in database(diagnosis.content(tx)) if one.what == "child runs"]
+        assert found == [Finding("FAIL", "child runs", "1 under way without a worker: file is not a database")]
+        assert trial.run() == 1
+        trial._store.write(lambda tx: workflow_runs.begin(tx, run.run_id, "store"))
+        with trial._store.read() as tx:
+            assert diagnosis.content(tx)["runsStuck"] == []
 
 
 def test_why_names_the_child_run_and_what_it_waits_for() -> None:
