@@ -11,7 +11,7 @@ from cli.settings import Placement
 from controllers.scheduling import Scheduling
 from placement.containment import shown
 from placement.plugins import Plugin
-from placement.ranking import ALIASES, CRITERION_NAMES
+from placement.ranking import CRITERION_NAMES
 from resources.validation import FieldError, Invalid
 
 GROUP = "rmctl.placement"
@@ -38,7 +38,7 @@ def load(files: Sequence[str]) -> tuple[Plugin, ...]:
 def scheduling(settings: Placement) -> Scheduling:
     """Raises Invalid for a plugin that cannot be loaded, and for a weight of what is not there."""
     plugins = load(settings.plugins)
-    known = (*CRITERION_NAMES, *ALIASES, *(scorer.id for plugin in plugins for scorer in plugin.scorers))
+    known = Scheduling(plugins).criteria
     strange = next((name for name in settings.weights if name not in known), None)
     if strange is not None:
         said = f'"{strange}" is not one of {", ".join(known)}'
@@ -76,7 +76,7 @@ def _of_file(at: int, name: str) -> tuple[Plugin, ...]:
     sys.modules[module.__name__] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Invalid([FieldError(where, f'"{name}": {type(error).__name__}: {error}')]) from error
     found = tuple(dict.fromkeys(value for value in vars(module).values() if isinstance(value, Plugin)))
     if not found:
