@@ -140,6 +140,8 @@ def _place(step: Step, pool: Pool, facts: Facts) -> Decision:
     payload = summary(made, policy.ranking).to_dict()
     payload["drawn"] = list(drawn(made, policy.ranking))
     payload["replay"] = {"seed": facts.seed, "now": step.now, "excluded": dict(facts.excluded), **facts.seen}
+    settings = step.view.scheduling.to_document()
+    payload["replay"] |= {"scheduling": settings} if settings else {}
     payload["replay"]["without"] = [claim.id for claim in step.held]
     payload["replay"]["status"] = step.status.model_dump(include={"excluded_node", "excluded_reason", "ever_ran"})
     if isinstance(made.answer, Placed):
