@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
+from controllers.definitions import reading
 from controllers.definitions.asking import Ask, Asking
 from controllers.definitions.context import Cancellation, Cancelled, Clock, Context
 from controllers.definitions.results import KEEP, Result, condition_false
@@ -124,22 +123,14 @@ def stamp(path: Path) -> list[int] | None:
 def _resource(definition: Definition, document: Document) -> Resource[Any, Any]:
     metadata = dict(document["metadata"])
     metadata["finalizers"] = tuple(metadata.get("finalizers", ()))
-    own, status = document["status"], definition.status
+    deleting = metadata["deletion_timestamp"] is not None
+    spec = reading.spec_of(definition, document["spec"], deleting=deleting)
     return Resource(
         Metadata(**metadata),
-        parse(definition.spec, document["spec"]),
-        own if status is None else _read(status, own),
+        spec,
+        reading.status_of(definition, document["status"], spec, deleting=deleting),
         tuple(map(Condition.model_validate, document["conditions"])),
     )
-
-
-def _read(model: type[BaseModel], own: Document) -> Any:
-    """A status that an older version of the definition left behind counts as far as it is understood."""
-    try:
-        return model.model_validate(own)
-    except ValidationError as error:
-        wrong = {one["loc"][0] for one in error.errors() if one["loc"] and one["type"] != "missing"}
-        return model.model_validate({key: value for key, value in own.items() if key not in wrong})
 
 
 def _answer(definition: Definition, given: Any, told: list[Document]) -> Document:

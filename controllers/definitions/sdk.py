@@ -90,9 +90,7 @@ class Definition:
         """What a new resource starts with."""
         if self.initial_status is not None:
             return own_status(self, self.initial_status(spec))
-        if self.status is None or any(one.is_required() for one in self.status.model_fields.values()):
-            return {}
-        return own_status(self, self.status())
+        return {} if self.status is None else own_status(self, self.status())
 
 
 def resource_manager(
@@ -118,6 +116,12 @@ def resource_manager(
     for word, model in (("spec", spec), ("status", status)):
         if not (model is None and word == "status") and not (isinstance(model, type) and issubclass(model, BaseModel)):
             raise ValueError(f"{word}: expected a class made from rmctl.{word.title()}, got {model!r:.80}")
+    needed = [] if status is None else [key for key, field in status.model_fields.items() if field.is_required()]
+    if status is not None and needed and initial_status is None:
+        raise ValueError(
+            f"status: {status.__name__}.{needed[0]} has no default, and a new resource none of it: "
+            "give it one, or name an initial_status"
+        )
     if not _number(deadline) or not 0 < deadline <= MAX_DEADLINE_SECONDS:
         raise ValueError(f"deadline: must be > 0 seconds and at most {MAX_DEADLINE_SECONDS}; longer work is a workflow")
     if every is not None and (not _number(every) or not every >= 1):
