@@ -18,7 +18,8 @@ import psutil
 import structlog
 
 import resources
-from controllers.definitions.channel import Broken, Channel, mask
+from controllers.definitions.channel import Broken, Channel
+from controllers.definitions.masking import mask
 from resources.canonical import Document
 
 log = structlog.get_logger("rmctl.runner")
@@ -94,7 +95,7 @@ class Process:
     @property
     def tail(self) -> str:
         """The last of what it printed."""
-        return self._mask(bytes(self._tail)).decode(errors="replace")
+        return self._mask(bytes(self._tail).decode(errors="replace"))
 
     def load(self) -> Document:
         """What it says once the file is loaded: `loaded` with its deadline, or `unusable`."""
