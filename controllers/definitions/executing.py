@@ -42,10 +42,13 @@ def schema(definition: Definition) -> Document:
 def _proposal(definition: Definition, document: Any) -> Document:
     try:
         spec = parse(definition.spec, document)
-        status = definition.first_status(spec)
-        canonical(status)
     except Invalid as refused:
         return {"errors": [_problem(error) for error in refused.errors]}
+    except Exception as error:
+        return {"errors": [_problem(FieldError("spec", f"its model raised {summary(error)}"))]}
+    try:
+        status = definition.first_status(spec)
+        canonical(status)
     except Exception as error:
         return {"errors": [_problem(FieldError("spec", f"initial_status failed: {summary(error)}"))]}
     return {"status": status}
@@ -120,17 +123,28 @@ def stamp(path: Path) -> list[int] | None:
 def _resource(definition: Definition, document: Document) -> Resource[Any, Any]:
     metadata = dict(document["metadata"])
     metadata["finalizers"] = tuple(metadata.get("finalizers", ()))
-    own, status = document["status"], definition.status
+    going = metadata["deletion_timestamp"] is not None  # nobody can correct its spec any more
+    spec = _read(definition.spec, document["spec"]) if going else parse(definition.spec, document["spec"])
     return Resource(
         Metadata(**metadata),
-        parse(definition.spec, document["spec"]),
-        own if status is None else _read(status, own),
+        spec,
+        _status(definition, spec, document["status"]),
         tuple(map(Condition.model_validate, document["conditions"])),
     )
 
 
+def _status(definition: Definition, spec: Any, own: Document) -> Any:
+    """One that cannot be read at all is as that of a new resource."""
+    if definition.status is None:
+        return own
+    try:
+        return _read(definition.status, own)
+    except ValidationError:
+        return definition.status.model_validate(definition.first_status(spec))
+
+
 def _read(model: type[BaseModel], own: Document) -> Any:
-    """A status that an older version of the definition left behind counts as far as it is understood."""
+    """What an older version of the definition took, or left behind, counts as far as it is understood."""
     try:
         return model.model_validate(own)
     except ValidationError as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import field_validator
 
 from controllers.definitions.touching import PassOver
 from rmctl import (
@@ -577,6 +578,66 @@ def test_a_spec_is_judged_by_the_definitions_own_model_and_the_first_status_is_i
         seen = trial.get("g")
         assert seen is not None
         assert seen.status["seen"] == 40
+
+
+def moved(trial: Trial, spec: type[Spec], status: type[Status], reconcile: Callable[..., Any], **more: Any) -> None:
+    """The file is another one now."""
+    trial.definition = resource_manager("gadget", spec=spec, status=status, **more)(reconcile)
+    trial._runners._definition = trial.definition
+
+
+@pytest.mark.req("T11")
+def test_a_resource_of_an_older_definition_can_be_deleted() -> None:
+    """Its spec has a field that nobody knows any more, its status lacks one that there must be."""
+
+    class LeanSpec(Spec):
+        colour: str = "red"
+
+    class HardStatus(Status):
+        must: int
+
+    left: list[Any] = []
+
+    def reconcile(_ctx: Any, resource: Any) -> Result:
+        left.append((resource.spec.colour, resource.status.must))
+        return Result(finalizers=() if resource.deleting else ("a/b",))
+
+    with gadget(lambda ctx, _: ctx.settled(finalizers=["a/b"])) as trial:
+        trial.run()
+        moved(trial, LeanSpec, HardStatus, reconcile, initial_status=lambda _: {"must": 7})
+        trial.wake("g")
+        trial.run()
+        assert "unknown field spec.size" in trial.events("g")[0]
+        trial.delete("g")
+        trial.run_for(2)
+        assert (trial.get("g"), left) == (None, [("red", 7)])
+
+
+def test_a_model_that_raises_is_not_taken_for_an_initial_status() -> None:
+    class Fragile(Spec):
+        @field_validator("size", check_fields=False)
+        @classmethod
+        def judged(cls, value: int) -> int:
+            return {1: value}[value]
+
+        size: int = 1
+
+    definition = resource_manager("gadget", spec=Fragile)(returning(Result()))
+    with Trial(definition) as trial, pytest.raises(Invalid, match=r"spec: its model raised KeyError: 2"):
+        trial.apply("g", {"size": 2})
+
+
+def test_conditions_without_end_fail_the_pass() -> None:
+    many = Result(conditions=tuple(condition_true(f"C{number}", "Fine") for number in range(101)))
+    with gadget(returning(many)) as trial:
+        assert tells(trial) == "ReconcileFailed: at most 100 conditions"
+
+
+@pytest.mark.parametrize("name", ["observedGeneration", "conditions", "workflowRun"])
+def test_an_initial_status_with_a_field_of_the_runtimes_is_refused(name: str) -> None:
+    definition = resource_manager("gadget", spec=GadgetSpec, initial_status=lambda _: {name: 9})(returning(Result()))
+    with Trial(definition) as trial, pytest.raises(Invalid, match=f"status.{name} is the runtime's"):
+        trial.apply("g", {})
 
 
 def test_a_status_field_that_is_the_runtimes_is_refused() -> None:
