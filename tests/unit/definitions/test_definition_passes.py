@@ -385,6 +385,14 @@ def test_a_process_that_dies_after_the_deed_finds_it_and_does_not_repeat_it() ->
         assert trial.events("g")[0] == "EffectRecovered: make make:1: found as thing"
 
 
+def test_a_test_that_lets_nobody_die_is_told() -> None:
+    with gadget(lambda ctx, _: ensured(ctx) and ctx.settled()) as trial:
+        with pytest.raises(AssertionError, match="no effect with the key make was made"), trial.crash_after("make"):
+            trial.run()
+        with pytest.raises(ValueError, match="g asked for no run under the key build; its keys: none"):
+            trial.finish("g", "build")
+
+
 @pytest.mark.req("CF3", "T34")
 def test_a_process_that_dies_before_the_deed_does_it_once() -> None:
     world: list[str] = []
