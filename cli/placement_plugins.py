@@ -9,8 +9,9 @@ from pathlib import Path
 
 from cli.settings import Placement
 from controllers.scheduling import Scheduling
+from placement.containment import shown
 from placement.plugins import Plugin
-from placement.ranking import ALIASES, CRITERION_NAMES
+from placement.ranking import CRITERION_NAMES
 from resources.validation import FieldError, Invalid
 
 GROUP = "rmctl.placement"
@@ -27,13 +28,17 @@ def load(files: Sequence[str]) -> tuple[Plugin, ...]:
     taken = next((scorer.id for plugin in found for scorer in plugin.scorers if scorer.id in CRITERION_NAMES), None)
     if taken is not None:
         raise Invalid([FieldError(FIELD, f'a scorer may not be called "{taken}": that one is built in')])
+    odd = next(((plugin, one) for plugin in found for one in plugin.scorers if not _sound(one.weight)), None)
+    if odd is not None:
+        said = f'plugin "{odd[0].id}": the weight of its scorer "{odd[1].id}" must be a number from 0.001 to 1000000'
+        raise Invalid([FieldError(FIELD, f"{said}, not {shown(odd[1].weight)}")])
     return tuple(found)
 
 
 def scheduling(settings: Placement) -> Scheduling:
     """Raises Invalid for a plugin that cannot be loaded, and for a weight of what is not there."""
     plugins = load(settings.plugins)
-    known = (*CRITERION_NAMES, *ALIASES, *(scorer.id for plugin in plugins for scorer in plugin.scorers))
+    known = Scheduling(plugins).criteria
     strange = next((name for name in settings.weights if name not in known), None)
     if strange is not None:
         said = f'"{strange}" is not one of {", ".join(known)}'
@@ -46,6 +51,11 @@ def scheduling(settings: Placement) -> Scheduling:
         settings.placer,
         settings.max_batch,
     )
+
+
+def _sound(weight: object) -> bool:
+    """Weights count in thousandths."""
+    return not isinstance(weight, bool) and isinstance(weight, int | float) and 0.001 <= weight <= 1_000_000
 
 
 def _installed() -> Iterator[Plugin]:
@@ -66,7 +76,7 @@ def _of_file(at: int, name: str) -> tuple[Plugin, ...]:
     sys.modules[module.__name__] = module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise Invalid([FieldError(where, f'"{name}": {type(error).__name__}: {error}')]) from error
     found = tuple(dict.fromkeys(value for value in vars(module).values() if isinstance(value, Plugin)))
     if not found:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isnan
-from types import FrameType
-from typing import Any
+from functools import partial
 
-from placement.fullness import SCALE
+from placement.containment import PluginFailed, as_picks, as_reason, as_score, contained
 from placement.node import NodeView
 from placement.request import Request
-
-MOST_STEPS = 50_000
-"""Lines of Python that one call may run."""
+from placement.sealed import sealed_node, sealed_request
 
 FilterRule = Callable[[Request, NodeView], object]
 """None or True keeps the node; a text says why not."""
@@ -44,14 +39,6 @@ class Plugin:
     admit: AdmitRule | None = None
 
 
-class PluginFailed(Exception):
-    """It raised, went on for too long, or answered nonsense; the text is for people."""
-
-
-class _TooLong(BaseException):
-    pass
-
-
 class Run:
     """The plugins during one plan: each is asked once about a node."""
 
@@ -62,11 +49,13 @@ class Run:
         self.admits = tuple((plugin.id, plugin.admit) for plugin in plugins if plugin.admit is not None)
         self._refused: dict[str, tuple[str, str] | None] = {}
         self._scores: dict[tuple[str, str], int] = {}
+        self._asked: tuple[Request, Request] | None = None
+        self._looked_at: tuple[NodeView, NodeView] | None = None
 
     def inadmissible(self, request: Request) -> str | None:
         for name, rule in self.admits:
             try:
-                said = _word(contained(rule, request))
+                said = contained(as_reason, rule, self._request(request))
             except PluginFailed as failed:
                 said = str(failed)
             if said is not None:
@@ -82,7 +71,7 @@ class Run:
     def _first(self, request: Request, node: NodeView) -> tuple[str, str] | None:
         for name, rule in self.filters:
             try:
-                said = _word(contained(rule, request, node))
+                said = contained(as_reason, rule, self._request(request), self._node(node))
             except PluginFailed as failed:
                 said = str(failed)
             if said is not None:
@@ -98,60 +87,26 @@ class Run:
         """In whole numbers up to SCALE. Raises PluginFailed."""
         key = name, node.name
         if key not in self._scores:
-            self._scores[key] = _quantised(contained(self.scorers[name].score, request, node))
+            rule = self.scorers[name].score
+            self._scores[key] = contained(as_score, rule, self._request(request), self._node(node))
         return self._scores[key]
 
     def pick(
         self, kind: str, request: Request, node: NodeView, able: Sequence[str], count: int
     ) -> tuple[str, ...] | None:
         """Ids in their order; None for anything but exactly so many different candidates."""
+        read, given = partial(as_picks, able, count), tuple(able)
         try:
-            answer = contained(self.pickers[kind], request, node, tuple(able), count)
+            return contained(read, self.pickers[kind], self._request(request), self._node(node), given, count)
         except PluginFailed:
             return None
-        if not isinstance(answer, list | tuple) or not all(isinstance(one, str) for one in answer):
-            return None
-        valid = len(answer) == count == len(set(answer)) and set(answer) <= set(able)
-        return tuple(sorted(answer)) if valid else None
 
+    def _request(self, request: Request) -> Request:
+        if self._asked is None or self._asked[0] is not request:
+            self._asked = request, sealed_request(request)
+        return self._asked[1]
 
-def contained(rule: Callable[..., object], *arguments: object) -> object:
-    """What the rule answers. It has so many lines and no more, and what it raises is its own. Raises PluginFailed.
-
-    A call into C that does not return cannot be ended.
-    """
-    left = MOST_STEPS
-
-    def step(_frame: FrameType, _event: str, _argument: Any) -> Any:
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise _TooLong
-        return step
-
-    before = sys.gettrace()
-    sys.settrace(step)
-    try:
-        return rule(*arguments)
-    except _TooLong:
-        raise PluginFailed("did not come to an end") from None
-    except Exception as error:  # noqa: BLE001  whatever a plugin raises costs the node, not the plan
-        raise PluginFailed(f"failed: {type(error).__name__}: {error}") from None
-    finally:
-        sys.settrace(before)
-
-
-def _word(answer: object) -> str | None:
-    if answer is None or answer is True:
-        return None
-    if isinstance(answer, str) and answer:
-        return answer
-    raise PluginFailed(f"answered {answer!r}, neither None nor a reason")
-
-
-def _quantised(answer: object) -> int:
-    if isinstance(answer, bool) or not isinstance(answer, int | float):
-        raise PluginFailed(f"scored {answer!r}, which is no number")
-    if isnan(answer):
-        return 0
-    return int(min(max(answer, 0), 1) * SCALE)
+    def _node(self, node: NodeView) -> NodeView:
+        if self._looked_at is None or self._looked_at[0] is not node:
+            self._looked_at = node, sealed_node(node)
+        return self._looked_at[1]

@@ -172,9 +172,20 @@ def leaving(study: Study) -> Iterator[Trial]:
     for _, allocation, node, claim in sorted(leavers, key=lambda leaver: leaver[:2]):
         fleet = study.fleet.copy()
         fleet.drop_claim(allocation)
+        if claim.reservation is not None and not claim.inside:
+            yield study.trial(*_unbooked(claim, study.request.start), fleet=fleet)
+            continue
         wanted = next((port for port in study.request.asked_ports if port in claim.ports), None)
         held = f" (it holds {wanted})" if wanted else ""
         yield study.trial(f"{spoken(claim.owner)} left {node.name}{held}", fleet=fleet)
+
+
+def _unbooked(claim: Claim, now: float | None) -> tuple[str, str]:
+    """What a reservation holds from its begin on is in the way of a job before it: that has no end."""
+    name = claim.owner.rpartition("/")[2]
+    later = claim.start is not None and (now is None or claim.start > now)
+    since = f" from {rfc3339(claim.start)} on" if later and claim.start is not None else ""
+    return f"reservation {name} did not hold {claim.node}{since}", f"rmctl delete reservation/{name}"
 
 
 def relaxed(study: Study) -> Iterator[Trial]:

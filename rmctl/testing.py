@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue as queues
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from controllers.definitions.loading import load
 from controllers.definitions.passes import DefinitionPasses
 from controllers.definitions.proposals import Source
 from controllers.definitions.sdk import Definition
+from controllers.definitions.touching import PassOver
 from controllers.runtime.environment import Threads
 from resources import registry
 from resources.canonical import Document
@@ -187,7 +188,11 @@ class Trial:
         self._end(key, request, "interrupted", error="interrupted")
 
     def _end(self, key: str, request: str, state: Any, *, result: Any = None, error: str | None = None) -> None:
-        run = next(one for one in reversed(self.runs(key)) if one.key == request)
+        runs = self.runs(key)
+        run = next((one for one in reversed(runs) if one.key == request), None)
+        if run is None:
+            asked = ", ".join(dict.fromkeys(one.key for one in runs)) or "none"
+            raise ValueError(f"{key} asked for no run under the key {request}; its keys: {asked}")
         said = Completion(run.uid, run.key, run.run_id, run.attempt, state, result, error)
         refused = self._store.write(lambda tx: workflow_runs.complete(tx, said))
         if refused:
@@ -195,12 +200,17 @@ class Trial:
 
     @contextmanager
     def crash_after(self, effect: str) -> Iterator[None]:
-        """Inside, the process dies between the deed of this effect and the note that it was done."""
-        self._runners.fatal = effect
+        """Inside, the process dies between the deed of this effect and the note that it was done. `effect` is its key.
+
+        Raises AssertionError where it did not come to that.
+        """
+        self._runners.fatal, self._runners.died = effect, False
         try:
             yield
         finally:
             self._runners.fatal = ""
+        if not self._runners.died:
+            raise AssertionError(f"no effect with the key {effect} was made: nothing died")
 
     def _ref(self, key: str) -> Ref:
         return Ref(self.definition.name, key, self._project)
@@ -217,14 +227,18 @@ class _Runners:
         self._definition = definition
         self._clock = clock
         self.fatal = ""
+        self.died = False
 
     def find(self, ref: Ref) -> Source:
         return Source(Path(f"{ref.kind}.resource_manager.py"), "in this process")
 
     def take(self, _path: Path, _digest: str, _project: str) -> _Runner:
-        return _Runner(self._definition, self._clock, self.fatal)
+        return _Runner(self._definition, self._clock, self.fatal, self._dies)
 
-    def give_back(self, runner: Any) -> None:
+    def _dies(self) -> None:
+        self.died = True
+
+    def give_back(self, runner: Any, _said: Document) -> None:
         runner.end()
 
     def retire(self, runner: Any, *, now: bool = False) -> None:  # noqa: ARG002  there is no process to hurry
@@ -239,14 +253,17 @@ class _Runner:
 
     pid = 0
 
-    def __init__(self, definition: Definition, clock: Clock, fatal: str) -> None:
+    def __init__(self, definition: Definition, clock: Clock, fatal: str, dies: Callable[[], None]) -> None:
         self.deadline = definition.deadline
         self.channel = self
         self._definition = definition
         self._clock = clock
         self._fatal = fatal
+        self._dies = dies
         self._said: queues.Queue[Document] = queues.Queue()
         self._told: queues.Queue[Document] = queues.Queue()
+        self._asking = threading.Lock()
+        self._over = False
         self._thread: threading.Thread | None = None
 
     def send(self, message: Document) -> None:
@@ -259,6 +276,7 @@ class _Runner:
     def receive(self, _timeout: float | None = None) -> Document | None:
         said = self._said.get()
         if self._fatal and (said.get("ask") or {}).get("effect") == "answered" and said["ask"]["key"] == self._fatal:
+            self._dies()
             raise Broken("the test let it die")
         return said
 
@@ -269,16 +287,21 @@ class _Runner:
         return ""
 
     def end(self) -> None:
+        self._over = True
         self._told.put(GONE)
         if self._thread is not None:
             self._thread.join()
 
     def _run(self, message: Document) -> None:
-        self._said.put(reconcile(self._definition, message, self._ask, self._clock, Cancellation()))
+        said = reconcile(self._definition, message, self._ask, self._clock, Cancellation())
+        with self._asking:
+            self._over = True
+        self._said.put(said)
 
     def _ask(self, message: Document) -> Document:
-        self._said.put({"ask": message})
-        answer = self._told.get()
-        if answer is GONE:
-            self._told.put(GONE)  # whoever else still asks hears it too
-        return answer
+        """One question at a time, though a definition may have many tasks; none once its pass is over."""
+        with self._asking:
+            if self._over:
+                raise PassOver(0.0, "the pass is over")
+            self._said.put({"ask": message})
+            return self._told.get()

@@ -29,7 +29,8 @@ LISTED = 1000
 def ensure(tx: Tx, owner: Resource[Any, Any], request: Request) -> RunRecord:
     """The newest attempt of a request; one is made where there is none, or where the last one was interrupted.
 
-    A scheduler hears of it once this is committed. Raises EffectMismatch for another workflow or input.
+    It goes on where that one was. A scheduler hears of it once this is committed. Raises EffectMismatch for another
+    workflow or input.
     """
     found = find(tx, owner.uid, request.key)
     if found is not None and (found.workflow, found.fingerprint) != (request.workflow, request.fingerprint):
@@ -37,11 +38,13 @@ def ensure(tx: Tx, owner: Resource[Any, Any], request: Request) -> RunRecord:
         raise EffectMismatch(request.key, was, f"{request.workflow} {request.fingerprint[:12]}")
     if found is not None and found.state != "interrupted":
         return found
+    if found is not None:
+        return follow(tx, found, found.attempt + 1)
     made = RunRecord(
         run_id=tx.new_uuid(),
         uid=owner.uid,
         key=request.key,
-        attempt=1 if found is None else found.attempt + 1,
+        attempt=1,
         owner=owner.ref,
         workflow=request.workflow,
         fingerprint=request.fingerprint,
@@ -52,6 +55,52 @@ def ensure(tx: Tx, owner: Resource[Any, Any], request: Request) -> RunRecord:
     )
     put(tx, made)
     return made
+
+
+def follow(tx: Tx, run: RunRecord, attempt: int) -> RunRecord:
+    """Another attempt, behind what is on record of one that has ended.
+
+    All that an interrupted one had come to is handed on. Of any other one it is what is done, and what a person must
+    judge; what failed is tried again.
+    """
+    made = replace(
+        run,
+        run_id=tx.new_uuid(),
+        attempt=attempt,
+        state="pending",
+        epoch=0,
+        result=None,
+        error=None,
+        waits_for=None,
+        created_at=tx.now,
+        completed_at=None,
+        forked_from=run.run_id,
+    )
+    put(tx, made)
+    steps = workflow_steps.c
+    if run.state == "interrupted":
+        tx.write(update(workflow_steps).where(steps.run_id == run.run_id).values(run_id=made.run_id))
+        return made
+    uncertain = (steps.state == "started") & (steps.manual == 1)
+    asked = select(workflow_steps).where(steps.run_id == run.run_id, (steps.state == "done") | uncertain)
+    rows = [{**row._mapping, "run_id": made.run_id} for row in tx.execute(asked)]
+    if rows:
+        tx.write(insert(workflow_steps), rows)
+    return made
+
+
+def lineage(tx: Tx, run: RunRecord) -> tuple[tuple[str, ...], RunRecord | None]:
+    """Its id and those of the interrupted attempts that it goes on with, and the run that the first was forked from."""
+    ids = [run.run_id]
+    before = _before(tx, run)
+    while before is not None and before.state == "interrupted":
+        ids.append(before.run_id)
+        before = _before(tx, before)
+    return tuple(ids), before
+
+
+def _before(tx: Tx, run: RunRecord) -> RunRecord | None:
+    return None if run.forked_from is None else by_id(tx, run.forked_from)
 
 
 def put(tx: Tx, made: RunRecord) -> None:
@@ -182,13 +231,16 @@ def unknown(tx: Tx, run_ids: Sequence[str]) -> tuple[str, ...]:
     return tuple(one for one in run_ids if one not in known)
 
 
-def cancel(tx: Tx, run: RunRecord, why: str) -> tuple[str, ...]:
-    """An active run ends as failed; the steps of which nobody knows whether they happened."""
+def cancel(tx: Tx, run: RunRecord, why: str) -> None:
+    """An active run ends as failed; steps of which nobody knows whether they happened are told."""
     change(tx, run, state="failed", error=f"cancelled: {why}", completed_at=tx.now, waits_for=None)
     tx.note(RunOver(run.run_id))
     steps = workflow_steps.c
     asked = select(steps.name).where(steps.run_id == run.run_id, steps.state == "started", steps.manual == 1)
-    return tuple(row.name for row in tx.execute(asked.order_by(steps.name)))
+    uncertain = [row.name for row in tx.execute(asked.order_by(steps.name))]
+    if uncertain:
+        words = f"{run.workflow} {run.key}: nobody knows whether these happened: {', '.join(uncertain)}"
+        events.add(tx, run.owner, run.uid, Event("WorkflowUncertain", words, "Warning"))
 
 
 def drop_old(tx: Tx, before: float, most: int) -> int:

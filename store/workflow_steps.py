@@ -91,14 +91,6 @@ def settle(tx: Tx, run: RunRecord, *, happened: bool, result: Any = None) -> Non
     workflow_runs.change(tx, run, state="pending", waits_for=None)
 
 
-def copy(tx: Tx, old: str, new: str) -> None:
-    """A fork begins behind what an earlier run has done."""
-    asked = select(table).where(table.c.run_id == old, table.c.state == "done")
-    rows = [{**row._mapping, "run_id": new} for row in tx.execute(asked)]
-    if rows:
-        tx.write(insert(table), rows)
-
-
 def wait(tx: Tx, run: RunRecord, name: str) -> None:
     workflow_runs.change(tx, run, state="waiting", waits_for=name)
 

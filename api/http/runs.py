@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -93,22 +91,10 @@ def forked(tx: Tx, run: RunRecord, shown: str) -> RunRecord:
     newest = workflow_runs.find(tx, run.uid, run.key)
     if run.state in ACTIVE or newest is None or newest.state in ACTIVE:
         raise Problem(409, "Conflict", f'run "{shown}": an attempt is under way', hint="rmctl runs cancel RUN")
-    made = replace(
-        run,
-        run_id=tx.new_uuid(),
-        attempt=newest.attempt + 1,
-        state="pending",
-        epoch=0,
-        result=None,
-        error=None,
-        waits_for=None,
-        created_at=tx.now,
-        completed_at=None,
-        forked_from=run.run_id,
-    )
-    workflow_steps.copy(tx, run.run_id, made.run_id)
-    workflow_runs.put(tx, made)
-    return made
+    if run.state == "interrupted" and run.run_id != newest.run_id:
+        went = f"attempt {newest.attempt} has gone on with its steps"
+        raise Problem(409, "Conflict", f'run "{shown}": {went}', hint=f"rmctl runs fork {newest.run_id}")
+    return workflow_runs.follow(tx, run, newest.attempt + 1)
 
 
 def run_document(tx: Tx, run: RunRecord) -> Document:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import socket
+import struct
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from controllers.definitions.masking import mask
+from controllers.definitions.masking import mask, masked
 from resources.canonical import Document, canonical
 
 MAX_LINE = 8 * 1024 * 1024
@@ -23,20 +24,30 @@ class Garbled(Broken):
     """The other side is there, and said what is no message."""
 
 
-class Channel:
-    """Blocking; whoever waits says for how long."""
+class Stuck(Broken):
+    """The other side is there, and takes nothing in."""
 
-    def __init__(self, end: socket.socket, *, secrets: Iterable[str] = ()) -> None:
-        """`secrets` are masked in whatever the other side says."""
+
+class Channel:
+    """Blocking; whoever waits for an answer says for how long."""
+
+    def __init__(self, end: socket.socket, *, secrets: Iterable[str] = (), patience: float = 0.0) -> None:
+        """`secrets` are masked in whatever the other side says. `patience`: the seconds that it has to take some in."""
         self._socket = end
-        self._mask = mask(secrets, lambda text: json.dumps(text, ensure_ascii=False)[1:-1])
+        if patience:
+            seconds = struct.pack("@ll", int(patience), int(patience % 1 * 1e6))
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds)
+        secrets = tuple(secrets)
+        self._hide = mask(secrets) if secrets else None
         self._read = bytearray()
 
     def send(self, message: Document) -> None:
-        """Raises Broken."""
+        """Raises Broken, Stuck."""
         try:
             self._socket.settimeout(None)
             self._socket.sendall(canonical(message).encode() + b"\n")
+        except BlockingIOError as error:
+            raise Stuck("took nothing in") from error
         except OSError as error:
             raise Broken(str(error)) from error
 
@@ -57,7 +68,7 @@ class Channel:
             self._read += some
         line = bytes(self._read[:end])
         del self._read[: end + 1]
-        return _message(self._mask(line))
+        return _message(line, self._hide)
 
     @property
     def quiet(self) -> bool:
@@ -83,9 +94,11 @@ class Channel:
         self._socket.close()
 
 
-def _message(line: bytes) -> Document:
+def _message(line: bytes, hide: Callable[[str], str] | None) -> Document:
     try:
         message: Any = json.loads(line)
+        if hide is not None:
+            message = masked(message, hide)
     except (ValueError, RecursionError) as error:
         raise Garbled("what is not JSON") from error
     if not isinstance(message, dict):

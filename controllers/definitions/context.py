@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import Literal, Protocol
 
 from controllers.definitions import results
-from controllers.definitions.asking import Ask
 from controllers.definitions.children import Workflows
-from controllers.definitions.touching import Effects, Promises
+from controllers.definitions.touching import Ask, Effects, Promises
 from resources.canonical import Document
 from resources.names import TYPE
 
@@ -20,8 +19,8 @@ class Clock(Protocol):
         ...
 
 
-class Cancelled(Exception):
-    """The pass is over its deadline, or its server stops."""
+class Cancelled(BaseException):
+    """The pass is over its deadline, its run was cancelled, or its server stops. No `except Exception` stops it."""
 
 
 class Cancellation:

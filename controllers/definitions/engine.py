@@ -117,8 +117,11 @@ class Engine:
                 return
             outcome = self._carried_out(run)
             log.info("workflow", run=run_id, workflow=run.workflow, epoch=run.epoch, outcome=outcome)
-        except Failed:
+        except Failed:  # the server stops
             log.warning("workflow left", run=run_id)
+        except Exception:
+            self._again.add(run_id)
+            raise
         finally:
             self._at_work.discard(run_id)
             if run_id in self._again:

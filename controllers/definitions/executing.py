@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from controllers.definitions import reading
-from controllers.definitions.asking import Ask, Asking
 from controllers.definitions.context import Cancellation, Cancelled, Clock, Context
 from controllers.definitions.results import KEEP, Result, condition_false
 from controllers.definitions.sdk import Definition, Metadata, Resource, own_status
 from controllers.definitions.telling import bounded, summary
-from controllers.definitions.touching import CancelTask, PassOver
+from controllers.definitions.touching import Ask, CancelTask, PassOver
 from resources.canonical import Document, canonical
 from resources.conditions import Condition
 from resources.schedules import next_time
@@ -42,10 +41,13 @@ def schema(definition: Definition) -> Document:
 def _proposal(definition: Definition, document: Any) -> Document:
     try:
         spec = parse(definition.spec, document)
-        status = definition.first_status(spec)
-        canonical(status)
     except Invalid as refused:
         return {"errors": [_problem(error) for error in refused.errors]}
+    except Exception as error:
+        return {"errors": [_problem(FieldError("spec", f"its model raised {summary(error)}"))]}
+    try:
+        status = definition.first_status(spec)
+        canonical(status)
     except Exception as error:
         return {"errors": [_problem(FieldError("spec", f"initial_status failed: {summary(error)}"))]}
     return {"status": status}
@@ -65,11 +67,10 @@ def reconcile(
     under_way: Callable[[CancelTask], None] = lambda _: None,
 ) -> Document:
     """`under_way` is handed what cancels an async pass from its own loop's thread."""
-    asking = Asking(ask)
     try:
         resource = _resource(definition, message["resource"])
         sources = _sources(definition, resource, clock)
-        ctx = Context(asking, clock, cancellation, is_async=definition.is_async, unsettled=message["open"])
+        ctx = Context(ask, clock, cancellation, is_async=definition.is_async, unsettled=message["open"])
         if definition.is_async:
             given = asyncio.run(ctx.promises.kept(definition.reconcile(ctx, resource), under_way))
         else:
@@ -86,8 +87,6 @@ def reconcile(
         return {"failed": summary(error), "trace": bounded(traceback.format_exc())}
     except SystemExit as error:
         return {"failed": f"the definition called sys.exit({error.code})", "spent": True}
-    finally:
-        asking.end()
 
 
 def _sources(definition: Definition, resource: Any, clock: Clock) -> Document:

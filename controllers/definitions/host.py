@@ -44,9 +44,9 @@ class Host:
         self._pool = Pool(limits, self._notes, environment.monotonic)
         self.definitions = Definitions(folders, self._pool)
         self.shapes = Shapes(folders, self.definitions)
-        carriers: list[Carrier] = [StoreCarrier(store, self._pool, environment.monotonic)]
+        carriers: list[Carrier] = [StoreCarrier(store, environment, self._pool)]
         if self._notes is not None:
-            carriers.append(DbosCarrier(store, self._notes.with_name(NAME), limits, self._notes))
+            carriers.append(DbosCarrier(store, environment, self._notes.with_name(NAME), limits, self._notes))
         files = folders.workflows()
         self.engines = {
             one.name: Engine(store, environment, files, one, new=one.name == engine, workers=runs) for one in carriers

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import structlog
 
-from controllers.definitions.channel import Broken, Garbled
+from controllers.definitions.channel import Broken, Garbled, Stuck
 from controllers.definitions.ledger import PassLedger
 from controllers.definitions.loading import Unusable
 from controllers.definitions.message import message_of
@@ -64,7 +64,7 @@ class Runners(Protocol):
     """As `Pool`."""
 
     def take(self, path: Path, digest: str, project: str, /) -> Any: ...
-    def give_back(self, process: Any) -> None: ...
+    def give_back(self, process: Any, said: Document, /) -> None: ...
     def retire(self, process: Any, *, now: bool = False) -> None: ...
     def close(self) -> None: ...
 
@@ -185,9 +185,9 @@ class DefinitionPasses:
             raise
         else:
             self._turns.came_back(claim.ref)
+            self._pool.give_back(runner, said)
             if "failed" in said:
                 raise self._failed(runner, said)
-            self._pool.give_back(runner)
         finally:
             with suppress(ClaimLost):
                 ledger.let_go()
@@ -221,11 +221,6 @@ class DefinitionPasses:
                 return said
 
     def _failed(self, runner: Runner, said: Document) -> Exception:
-        """A definition that raised may be asked again; one that was cancelled, or is out of memory, is not."""
-        if said.get("cancelled") or said.get("spent"):
-            self._pool.retire(runner)
-        else:
-            self._pool.give_back(runner)
         if said.get("trace"):
             log.warning("definition raised", runner=runner.pid, trace=str(said["trace"]))
         return Stopped() if self._stopping else Foreseen(str(said["failed"]))
@@ -233,7 +228,13 @@ class DefinitionPasses:
     def _died(self, runner: Runner, broken: Broken) -> Exception:
         if self._stopping:
             return Stopped()
-        return Foreseen(f"the runner was ended: it said {broken}" if isinstance(broken, Garbled) else runner.ended())
+        match broken:
+            case Garbled():
+                return Foreseen(f"the runner was ended: it said {broken}")
+            case Stuck():
+                return Foreseen(f"the runner was ended: it {broken}")
+            case _:
+                return Foreseen(runner.ended())
 
 
 def _soonest(notes: Sequence[object]) -> float | None:

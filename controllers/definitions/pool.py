@@ -10,6 +10,7 @@ from controllers.definitions.lending import Lending
 from controllers.definitions.loading import Unusable
 from controllers.definitions.processes import Limits, Process
 from controllers.definitions.workbench import Workbench
+from resources.canonical import Document
 
 MAX_IDLE = 8
 UNUSABLE_SECONDS = 10.0
@@ -50,10 +51,14 @@ class Pool:
             one.end()
         return fit or self._begun(path, digest)
 
-    def give_back(self, process: Process | Workbench) -> None:
-        """It waits for its next pass; the one that has waited longest goes when there are too many."""
-        if isinstance(process, Workbench):
-            process.end()
+    def give_back(self, process: Process | Workbench, said: Document) -> None:
+        """It waits for its next pass, unless its last word says that it cannot or it was interrupted.
+
+        One of which threads are `busy` still is ended at once. The one that has waited longest goes when there are too
+        many.
+        """
+        if isinstance(process, Workbench) or process.interrupted or not _fit(said):
+            self.retire(process, now="busy" in said)
             return
         with self._lock:
             self._out.discard(process)
@@ -116,3 +121,7 @@ class Pool:
                 return process
         self.retire(process, now=True)
         raise Unusable(str(said.get("unusable", f"{path}: it said what is no message")))
+
+
+def _fit(said: Document) -> bool:
+    return not {"spent", "busy", "cancelled"} & said.keys()

@@ -25,6 +25,8 @@ log = structlog.get_logger("rmctl.runner")
 MODULE = "controllers.definitions.runner"
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "XDG_CONFIG_HOME", "VIRTUAL_ENV")
 GRACE_SECONDS = 2.0
+SEND_SECONDS = 30.0
+"""A process that takes in nothing of what it is told for so long hangs, and is ended."""
 TAIL_BYTES = 16 * 1024
 WAS_AT = "rmctl: was at "
 """What a runner prints before the place of a pass that is told to end."""
@@ -61,22 +63,27 @@ class Process:
         self.path = path
         self.digest = digest
         self.deadline = 0.0
+        self.interrupted = False
         self._limits = limits
         mine, theirs = socket.socketpair()
         with theirs:
             words = [str(theirs.fileno()), str(limits.memory_bytes), digest, str(path)]
-            self._popen = subprocess.Popen(
-                [sys.executable, "-P", "-m", module, *words],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                pass_fds=[theirs.fileno()],
-                cwd=path.parent,
-                env=limits.environment,
-                start_new_session=True,
-            )
+            try:
+                self._popen = subprocess.Popen(
+                    [sys.executable, "-P", "-m", module, *words],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    pass_fds=[theirs.fileno()],
+                    cwd=path.parent,
+                    env=limits.environment,
+                    start_new_session=True,
+                )
+            except OSError:
+                mine.close()
+                raise
         self._mask = mask(limits.secrets)
-        self.channel = Channel(mine, secrets=limits.secrets)
+        self.channel = Channel(mine, secrets=limits.secrets, patience=SEND_SECONDS)
         self._note = None if notes is None else notes / str(self.pid)
         self._tail = bytearray()
         self._draining = threading.Thread(target=self._drain, name=f"runner-{self.pid}-output", daemon=True)
@@ -98,7 +105,7 @@ class Process:
     @property
     def tail(self) -> str:
         """The last of what it printed."""
-        return self._mask(bytes(self._tail)).decode(errors="replace")
+        return self._mask(bytes(self._tail).decode(errors="replace"))
 
     def load(self) -> Document:
         """What it says once the file is loaded: `loaded` with its deadline, or `unusable`."""
@@ -136,8 +143,12 @@ class Process:
                 os.close(descriptor)
 
     def interrupt(self) -> None:
-        """Asks it to end; its taker notices."""
+        """Asks it to end, and ends it where it does not; its taker notices."""
+        self.interrupted = True
         self.signal(signal.SIGTERM)
+        late = threading.Timer(self._limits.grace_seconds, self.signal, [signal.SIGKILL])
+        late.daemon = True
+        late.start()
 
     def signal(self, number: signal.Signals) -> None:
         """To its whole group, which may outlive it."""

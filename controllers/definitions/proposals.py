@@ -94,7 +94,7 @@ class Definitions:
         if said is None:
             self._pool.retire(runner)
             raise Undefined(ref, f"{at.path}: no answer about a spec after {self._pool.limits.load_seconds:g} s")
-        self._pool.give_back(runner)
+        self._pool.give_back(runner, said)
         return said
 
 

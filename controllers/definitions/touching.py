@@ -8,12 +8,13 @@ from collections.abc import Callable, Coroutine, Generator, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from controllers.definitions.asking import Ask
 from controllers.definitions.telling import place, summary, words
 from resources.canonical import Document
 from resources.effect import Absent, Applied, Deferred, Rejected, Unknown
 
 T = TypeVar("T")
+Ask = Callable[[Document], Document]
+"""Sends one message to whoever keeps the ledger, and returns its answer."""
 CancelTask = Callable[[], None]
 Step = Document | Callable[[], Any]
 """A message to be answered, or the author's function to be called."""

@@ -173,6 +173,23 @@ def test_a_dead_workers_runner_is_gone_before_the_next_one_works(house: House) -
 
 
 @pytest.mark.req("T45")
+def test_a_worker_that_hangs_is_ended_and_followed_by_another(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(house, WAITS)
+    run_id = asked(house)
+    thread, runner = at_work(house, run_id)
+    hung = worker(house).process.pid
+    os.kill(hung, signal.SIGSTOP)
+    monkeypatch.setattr(dbos_carrier, "PING_SECONDS", 0.05)
+    thread.join()
+    monkeypatch.undo()
+    (house.folder / "go").touch()
+    house.host.engine.run(run_id)
+    assert gone(hung)
+    assert gone(runner)
+    assert (run(house, run_id).state, run(house, run_id).epoch) == ("succeeded", 2)
+
+
+@pytest.mark.req("T45")
 def test_a_run_goes_on_after_its_file_has_changed(house: House) -> None:
     """Its version is ours: DBOS would leave a run alone that another source has begun."""
     put(house, ASKS)

@@ -60,6 +60,31 @@ def test_a_file_that_cannot_be_used_is_named(tmp_path: Path, text: str | None, s
     assert said in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("weight", "said"),
+    [
+        ("float('nan')", "nan"),
+        ("float('inf')", "inf"),
+        ("-1", "-1"),
+        ("0", "0"),
+        ("0.0001", "0.0001"),
+        ("1e300", "1e+300"),
+        ("'2'", "'2'"),
+        ("None", "None"),
+        ("True", "True"),
+    ],
+)
+def test_a_scorer_whose_weight_counts_for_nothing_is_refused_by_its_plugins_name(
+    tmp_path: Path, weight: str, said: str
+) -> None:
+    with pytest.raises(Invalid) as refused:
+        load([a_file(tmp_path, RACKS.replace("0.5", weight))])
+    assert str(refused.value) == (
+        'settings.placement.plugins: plugin "racks": the weight of its scorer "rack-a" must be a number from 0.001 to'
+        f" 1000000, not {said}"
+    )
+
+
 def test_a_weight_of_what_is_not_there_is_refused() -> None:
     with pytest.raises(Invalid, match=r'settings.placement.weights: "rack" is not one of resilience, booted'):
         scheduling(Placement(weights={"rack": 1}))

@@ -113,9 +113,3 @@ def test_a_field_that_does_not_fit_fails_the_pass_of_what_stays(trial: Trial) ->
     trial.wake("g")
     trial.run()
     assert trial.events("g")[0] == "ReconcileFailed: Invalid: spec.size: expected a list, got 2"
-
-
-@pytest.mark.req("CC3")
-def test_a_status_that_no_new_resource_could_have_is_refused_when_the_definition_is_made() -> None:
-    with pytest.raises(ValueError, match=r"^status: Needing.must has no default, and a new resource none of it: "):
-        resource_manager("gadget", spec=Before, status=Needing)

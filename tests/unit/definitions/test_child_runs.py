@@ -9,10 +9,11 @@ import pytest
 
 from controllers.definitions.context import Cancellation
 from controllers.definitions.workflows import execute
-from resources.workflow_run import Completion
+from resources.workflow_run import Completion, RunRecord
 from rmctl import Spec, resource_manager, workflow
 from rmctl.testing import Clock, Trial
-from store import workflow_runs
+from store import workflow_runs, workflow_steps
+from store.tx import Tx
 
 
 class SiteSpec(Spec):
@@ -126,6 +127,52 @@ def test_only_an_interrupted_run_gets_another_attempt_with_an_id_of_its_own() ->
         first, second = trial.runs("s")
         assert (first.attempt, first.state, second.attempt, second.state) == (1, "interrupted", 2, "pending")
         assert first.run_id != second.run_id
+
+
+@pytest.mark.req("T43", "T45")
+def test_the_attempt_after_an_interrupted_one_has_all_that_it_had_come_to() -> None:
+    """What is done, what failed, and what only a person can judge."""
+    with a_site() as trial:
+        run = begun(trial)
+        trial.interrupt("s", "build")
+        trial.run()
+        _, second = trial.runs("s")
+        assert (second.attempt, second.forked_from, second.engine) == (2, run.run_id, "store")
+        assert steps(trial, second) == [("a", "done", "A"), ("b", "failed", None), ("push", "started", None)]
+        with trial._store.read() as tx:
+            assert workflow_runs.lineage(tx, second) == ((second.run_id, run.run_id), None)
+
+
+@pytest.mark.req("T45")
+def test_the_fork_of_a_cancelled_run_repeats_no_manual_step_on_a_guess() -> None:
+    with a_site() as trial:
+        run = begun(trial)
+        trial._store.write(lambda tx: workflow_runs.cancel(tx, run, "enough"))
+        assert trial.events("s")[0] == "WorkflowUncertain: build build: nobody knows whether these happened: push"
+        forked = trial._store.write(lambda tx: workflow_runs.follow(tx, run, 2))
+        assert steps(trial, forked) == [("a", "done", "A"), ("push", "started", None)]
+        assert steps(trial, run) == [("a", "done", "A"), ("b", "failed", None), ("push", "started", None)]
+
+
+def begun(trial: Trial) -> RunRecord:
+    """A run in the middle of a manual step, with one step done and one failed before it."""
+    (asked,) = trial.runs("s")
+
+    def write(tx: Tx) -> RunRecord:
+        run = workflow_runs.begin(tx, asked.run_id, "store")
+        assert run is not None
+        for name in ("a", "b", "push"):
+            workflow_steps.begin(tx, run, name, manual=name == "push")
+        workflow_steps.end(tx, run, "a", result="A")
+        workflow_steps.end(tx, run, "b", error="no")
+        return run
+
+    return trial._store.write(write)
+
+
+def steps(trial: Trial, run: RunRecord) -> list[tuple[str, str, Any]]:
+    with trial._store.read() as tx:
+        return [(one.name, one.state, one.result) for one in workflow_steps.of(tx, run.run_id)]
 
 
 @pytest.mark.req("T44")

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import field_validator
 
-from controllers.definitions.asking import Ended
+from controllers.definitions.touching import PassOver
 from rmctl import (
     KEEP,
     Applied,
@@ -122,9 +123,9 @@ def test_what_outlives_a_pass_does_nothing_in_its_name_nor_in_that_of_another() 
     def reconcile(ctx: Any, _resource: Any) -> Result:
         kept.append(ctx)
         if len(kept) > 1:
-            with pytest.raises(Ended):
+            with pytest.raises(PassOver):
                 ensured(kept[0])
-            with pytest.raises(Ended):
+            with pytest.raises(PassOver):
                 kept[0].workflows.ensure(key="w", workflow="build", input={})
         return ctx.settled({"seen": len(kept)})
 
@@ -384,6 +385,14 @@ def test_a_process_that_dies_after_the_deed_finds_it_and_does_not_repeat_it() ->
         assert trial.events("g")[0] == "EffectRecovered: make make:1: found as thing"
 
 
+def test_a_test_that_lets_nobody_die_is_told() -> None:
+    with gadget(lambda ctx, _: ensured(ctx) and ctx.settled()) as trial:
+        with pytest.raises(AssertionError, match="no effect with the key make was made"), trial.crash_after("make"):
+            trial.run()
+        with pytest.raises(ValueError, match="g asked for no run under the key build; its keys: none"):
+            trial.finish("g", "build")
+
+
 @pytest.mark.req("CF3", "T34")
 def test_a_process_that_dies_before_the_deed_does_it_once() -> None:
     world: list[str] = []
@@ -429,16 +438,16 @@ def test_an_observe_that_raises_leaves_the_record_and_fails_the_pass() -> None:
 
 @pytest.mark.req("T35", "T39")
 @pytest.mark.parametrize(
-    ("answers", "reason", "message", "pause"),
+    ("answers", "reason", "message", "times"),
     [
-        ("raises", "False/EffectUnknown", "make k: ConnectionError: refused", 5.0),
-        (Unknown("line cut"), "False/EffectUnknown", "make k: line cut", 5.0),
-        (Deferred("throttled", 20.0), "False/EffectDeferred", "make k: throttled", 20.0),
+        ("raises", "False/EffectUnknown", "make k: ConnectionError: refused", [0, 0, 2]),
+        (Unknown("line cut"), "False/EffectUnknown", "make k: line cut", [0, 0, 2]),
+        (Deferred("throttled", 20.0), "False/EffectDeferred", "make k: throttled", [0, 20, 40]),
     ],
     ids=["raises", "unknown", "deferred"],
 )
 def test_an_effect_that_is_not_at_its_end_ends_the_pass_and_nothing_is_ready(
-    answers: Any, reason: str, message: str, pause: float
+    answers: Any, reason: str, message: str, times: list[float]
 ) -> None:
     asked: list[float] = []
 
@@ -454,14 +463,14 @@ def test_an_effect_that_is_not_at_its_end_ends_the_pass_and_nothing_is_ready(
 
     with gadget(reconcile) as trial:
         began = trial.clock.time
-        assert trial.run() == 1
+        trial.run()
         seen = trial.get("g")
         assert seen is not None
         assert (seen.ready, seen.condition("Ready")) == (False, reason)
         assert message in [one.message for one in seen.conditions]
         trial.wake("g")
-        trial.run_for(pause * 2)
-        assert asked == [began, began + pause, began + 2 * pause]
+        trial.run_for(times[-1])
+        assert asked == [began + at for at in times]
 
 
 @pytest.mark.req("T35", "CF4")
@@ -577,6 +586,33 @@ def test_a_spec_is_judged_by_the_definitions_own_model_and_the_first_status_is_i
         seen = trial.get("g")
         assert seen is not None
         assert seen.status["seen"] == 40
+
+
+def test_a_model_that_raises_is_not_taken_for_an_initial_status() -> None:
+    class Fragile(Spec):
+        @field_validator("size", check_fields=False)
+        @classmethod
+        def judged(cls, value: int) -> int:
+            return {1: value}[value]
+
+        size: int = 1
+
+    definition = resource_manager("gadget", spec=Fragile)(returning(Result()))
+    with Trial(definition) as trial, pytest.raises(Invalid, match=r"spec: its model raised KeyError: 2"):
+        trial.apply("g", {"size": 2})
+
+
+def test_conditions_without_end_fail_the_pass() -> None:
+    many = Result(conditions=tuple(condition_true(f"C{number}", "Fine") for number in range(101)))
+    with gadget(returning(many)) as trial:
+        assert tells(trial) == "ReconcileFailed: at most 100 conditions"
+
+
+@pytest.mark.parametrize("name", ["observedGeneration", "conditions", "workflowRun"])
+def test_an_initial_status_with_a_field_of_the_runtimes_is_refused(name: str) -> None:
+    definition = resource_manager("gadget", spec=GadgetSpec, initial_status=lambda _: {name: 9})(returning(Result()))
+    with Trial(definition) as trial, pytest.raises(Invalid, match=f"status.{name} is the runtime's"):
+        trial.apply("g", {})
 
 
 def test_a_status_field_that_is_the_runtimes_is_refused() -> None:

@@ -41,8 +41,46 @@ def loops(*_):
         pass
 
 
+def swallows(*_):
+    while True:
+        try:
+            while True:
+                try:
+                    len("x")
+                except BaseException:  # noqa: S110
+                    pass
+        except BaseException:
+            len("y")
+
+
+def hides(*_):
+    """Out of steps, it answers as if nothing was."""
+    try:
+        loops()
+    except BaseException:
+        return
+
+
 def raises(*_):
     raise ValueError("no such rack")
+
+
+class Unspeakable(Exception):
+    def __str__(self):
+        raise RuntimeError("not even that")
+
+    __repr__ = __str__
+
+
+def raises_unspeakably(*_):
+    raise Unspeakable
+
+
+class Odd(float):
+    def __lt__(self, other):
+        raise RuntimeError("not to be compared")
+
+    __gt__ = __lt__
 
 
 def told(policy, fleet=FLEET, **fields):
@@ -77,6 +115,17 @@ def test_a_filter_forbids_no_shortcut():
     [
         (raises, "failed: ValueError: no such rack"),
         (loops, "did not come to an end"),
+        (swallows, "did not come to an end"),
+        (hides, "did not come to an end"),
+        (lambda request, node: sys.exit(3), "failed: SystemExit: 3"),
+        (lambda request, node: throws(KeyboardInterrupt()), "failed: KeyboardInterrupt"),
+        (lambda request, node: throws(GeneratorExit()), "failed: GeneratorExit"),
+        (raises_unspeakably, "failed, and does not say of what"),
+        (lambda request, node: Unspeakable(), "answered something of type Unspeakable, neither None nor a reason"),
+        (lambda request, node: (one for one in ()), "answered something of type generator, neither"),
+        (lambda request, node: 10**400, "answered something of type int, neither None nor a reason"),
+        (lambda request, node: "bad \ud800\n\x1b[31mred", r"bad \ud800\n\x1b[31mred"),
+        (lambda request, node: f"{object()} is in the way", "<object object> is in the way"),
         (lambda request, node: 5, "answered 5, neither None nor a reason"),
         (lambda request, node: "", "answered '', neither None nor a reason"),
         (lambda: None, "failed: TypeError"),
@@ -86,6 +135,61 @@ def test_a_filter_that_misbehaves_costs_its_node_with_a_reason(rule, reason):
     done = plan(a_request(), FLEET, under(filtering(rule)))
     assert not done.placed
     assert all(one.text.startswith(f"f: {reason}") for one in done.rejections)
+
+
+def throws(error):
+    raise error
+
+
+def test_a_reason_is_cut_where_it_grows_long():
+    done = plan(a_request(), FLEET, under(filtering(lambda request, node: "x" * 3_000_000)))
+    assert [one.reason for one in done.rejections] == ["x" * 299 + "…"] * 3
+
+
+def test_a_text_of_a_plugins_own_kind_is_read_as_text():
+    class Word(str):
+        __slots__ = ()
+
+        def __len__(self):
+            raise RuntimeError("not to be measured")
+
+    done = plan(a_request(), FLEET, under(filtering(lambda request, node: Word("no"))))
+    assert {type(one.reason) for one in done.rejections} == {str}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda request, node: node.labels.clear(),
+        lambda request, node: node.labels.update({"rmctl/cap.magic": ("1", "system")}),
+        lambda request, node: node.claims.clear(),
+        lambda request, node: node.claims.update(x=1),
+        lambda request, node: node.board.layout.attributes[0].update(gpuModel="H200"),
+        lambda request, node: node.board.layout.by_kind.clear(),
+        lambda request, node: request.labels.clear(),
+        lambda request, node: request.excluded.update(a="no"),
+        lambda request, node: object.__setattr__(node, "claims", {}),
+        lambda request, node: object.__setattr__(request, "labels", {}),
+        lambda request, node: node.board.layout.memo.clear(),
+    ],
+)
+def test_nothing_that_a_rule_sees_can_be_changed_by_it(change):
+    fleet = a_fleet(a_gpu_node("a", 2, labels={"rack": "r1"}, gpuModel="H100"), claims=[a_claim("a")])
+    request = a_request(labels={"rack": "r1"}, excluded={"b": "tried"}, devices=(gpus(1),))
+    tried = count()
+
+    def rule(request, node):
+        next(tried)
+        change(request, node)
+
+    def seen():
+        node = fleet.node("a")
+        return repr((request, node, node.board.layout.by_kind)), len(node.board.layout.memo)
+
+    assert plan(request, fleet, under(filtering(lambda request, node: None))).placed
+    before = seen()
+    plan(request, fleet, under(filtering(rule)))
+    assert (seen(), next(tried)) == (before, 1)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +209,19 @@ def test_what_traced_before_traces_again():
 
 
 @pytest.mark.req("P101", "PD16")
-@pytest.mark.parametrize(("score", "counts"), [(0.5, 0.5), (7, 1), (-3, 0), (math.nan, 0), (math.inf, 1), (1, 1)])
+@pytest.mark.parametrize(
+    ("score", "counts"),
+    [
+        (0.5, 0.5),
+        (7, 1),
+        (-3, 0),
+        (math.nan, 0),
+        (math.inf, 1),
+        (1, 1),
+        pytest.param(10**400, 1, id="huge"),
+        (Odd(0.5), 0.5),
+    ],
+)
 def test_scores_are_clamped(score, counts):
     ranking = Ranking(((("booted", 1000),),))
     done = plan(a_request(), FLEET, under(scoring(lambda r, n: score), ranking=ranking))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -11,6 +12,7 @@ from rmctl import (
     Condition,
     Context,
     Effect,
+    Rejected,
     Resource,
     Result,
     Run,
@@ -47,9 +49,14 @@ class PullRequestStatus(Status):
     checks: dict[str, int] = Field(default_factory=dict)
     approvals: int = 0
     repairs: int = 0
+    refusals: int = 0
+    """Merges that the forge refused for a reason that goes away."""
 
 
 PullRequest = Resource[PullRequestSpec, PullRequestStatus]
+BLOCKED_SECONDS = 300.0
+"""What only a person can help with is looked at this often, should it have been helped."""
+PASSING = ("409", "405: Base branch was modified")
 
 
 @resource_manager("pull-request", spec=PullRequestSpec, status=PullRequestStatus, deadline=120)
@@ -66,12 +73,15 @@ async def reconcile(ctx: Context, resource: PullRequest) -> Result:
 
 async def step(ctx: Context, resource: PullRequest, github: GitHub) -> Result:
     """Look at what is, and do the one thing that comes next."""
-    spec, generation = resource.spec, resource.metadata.generation
+    spec = resource.spec
+    await settle_others(ctx, resource, github)
+    if resource.deleting:
+        return ctx.settled()
     pull = await github.pull_request(spec.repository, spec.number)
     repairs = resource.status.repairs if pull.head_sha == resource.status.head_sha else 0
     status = resource.status.model_copy(update={"head_sha": pull.head_sha, "repairs": repairs})
     if pull.merged:
-        if f"merge:{generation}:{spec.expected_head_sha}" in ctx.effects.open:
+        if merge_key(resource) in ctx.effects.open:
             await merged(ctx, resource, github)
         done = status.model_copy(update={"phase": "merged", "merge_sha": pull.merge_sha})
         return ctx.settled(done, conditions=[condition_true("Ready", "Merged", f"is merged as {pull.merge_sha[:12]}")])
@@ -98,7 +108,9 @@ async def step(ctx: Context, resource: PullRequest, github: GitHub) -> Result:
     if pull.mergeable is False:
         return blocked(ctx, status, "Conflict", "cannot be merged as it is: it conflicts", valid)
     merge = await merged(ctx, resource, github)
-    if merge.state == "rejected" and merge.error.startswith("409"):
+    passes = merge.error.startswith(PASSING if pull.mergeable else ("409", "405"))
+    if merge.state == "rejected" and passes:
+        status = status.model_copy(update={"refusals": status.refusals + 1})
         return waiting(ctx, resource, status, "Merging", f"the merge was refused: {merge.error}", valid)
     if merge.state == "rejected":
         return blocked(ctx, status, "MergeRejected", f"the merge was refused: {merge.error}", valid)
@@ -110,13 +122,34 @@ async def merged(ctx: Context, resource: PullRequest, github: GitHub) -> Effect:
     """The one merge of this spec, at its head and no other."""
     spec, head = resource.spec, resource.spec.expected_head_sha
     made: Effect = await ctx.effects.ensure(
-        key=f"merge:{resource.metadata.generation}:{head}",
+        key=merge_key(resource),
         kind="github-merge",
         request={"repository": spec.repository, "number": spec.number, "expectedHeadSha": head},
         observe=lambda: github.observe_merge(spec.repository, spec.number),
         apply=lambda: github.merge(spec.repository, spec.number, head, spec.merge_method),
     )
     return made
+
+
+def merge_key(resource: PullRequest) -> str:
+    """Says all that the merge is about, so that it can be asked about after the spec has changed."""
+    spec = resource.spec
+    where = f"{spec.repository}:{spec.number}:{resource.status.refusals}"
+    return f"merge:{resource.metadata.generation}:{spec.expected_head_sha}:{where}"
+
+
+async def settle_others(ctx: Context, resource: PullRequest, github: GitHub) -> None:
+    """Merges that are not wanted any more get their end: what has happened is found, what has not does not."""
+    for key in sorted(ctx.effects.open):
+        if key != merge_key(resource) or resource.deleting:
+            _, _, head, repository, number, _ = key.split(":")
+            await ctx.effects.ensure(
+                key=key,
+                kind="github-merge",
+                request={"repository": repository, "number": int(number), "expectedHeadSha": head},
+                observe=partial(github.observe_merge, repository, int(number)),
+                apply=lambda: Rejected("it is not wanted any more", "cancelled"),
+            )
 
 
 async def repaired(
@@ -154,7 +187,9 @@ def waiting(
 
 
 def blocked(ctx: Context, status: PullRequestStatus, reason: str, words: str, *more: Condition) -> Result:
-    """Only a person can help, with a new spec or at the forge; then the resource is woken."""
+    """Only a person can help, with a new spec, which wakes the resource, or at the forge."""
     told = status.model_copy(update={"phase": "blocked"})
     both = [condition_false("Ready", reason, words), condition_true("Stalled", reason, words)]
-    return ctx.settled(told, conditions=[*both, *more])
+    if reason == "HeadChanged":
+        return ctx.settled(told, conditions=[*both, *more])
+    return ctx.requeue_after(BLOCKED_SECONDS, told, conditions=[*both, *more])
