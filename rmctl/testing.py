@@ -232,7 +232,7 @@ class _Runners:
     def find(self, ref: Ref) -> Source:
         return Source(Path(f"{ref.kind}.resource_manager.py"), "in this process")
 
-    def take(self, _path: Path, _digest: str) -> _Runner:
+    def take(self, _path: Path, _digest: str, _project: str) -> _Runner:
         return _Runner(self._definition, self._clock, self.fatal, self._dies)
 
     def _dies(self) -> None:

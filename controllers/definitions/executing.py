@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
+from controllers.definitions import reading
 from controllers.definitions.context import Cancellation, Cancelled, Clock, Context
 from controllers.definitions.results import KEEP, Result, condition_false
 from controllers.definitions.sdk import Definition, Metadata, Resource, own_status
@@ -123,33 +122,14 @@ def stamp(path: Path) -> list[int] | None:
 def _resource(definition: Definition, document: Document) -> Resource[Any, Any]:
     metadata = dict(document["metadata"])
     metadata["finalizers"] = tuple(metadata.get("finalizers", ()))
-    going = metadata["deletion_timestamp"] is not None  # nobody can correct its spec any more
-    spec = _read(definition.spec, document["spec"]) if going else parse(definition.spec, document["spec"])
+    deleting = metadata["deletion_timestamp"] is not None
+    spec = reading.spec_of(definition, document["spec"], deleting=deleting)
     return Resource(
         Metadata(**metadata),
         spec,
-        _status(definition, spec, document["status"]),
+        reading.status_of(definition, document["status"], spec, deleting=deleting),
         tuple(map(Condition.model_validate, document["conditions"])),
     )
-
-
-def _status(definition: Definition, spec: Any, own: Document) -> Any:
-    """One that cannot be read at all is as that of a new resource."""
-    if definition.status is None:
-        return own
-    try:
-        return _read(definition.status, own)
-    except ValidationError:
-        return definition.status.model_validate(definition.first_status(spec))
-
-
-def _read(model: type[BaseModel], own: Document) -> Any:
-    """What an older version of the definition took, or left behind, counts as far as it is understood."""
-    try:
-        return model.model_validate(own)
-    except ValidationError as error:
-        wrong = {one["loc"][0] for one in error.errors() if one["loc"] and one["type"] != "missing"}
-        return model.model_validate({key: value for key, value in own.items() if key not in wrong})
 
 
 def _answer(definition: Definition, given: Any, told: list[Document]) -> Document:

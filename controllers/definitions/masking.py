@@ -48,8 +48,11 @@ def masked(value: Any, hide: Callable[[str], str]) -> Any:
 def _forms(secret: str) -> Iterator[str]:
     """As it is, and as programs print and send it."""
     raw = os.fsencode(secret)
-    yield from (secret, repr(secret)[1:-1], json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
+    yield from (secret, repr(secret)[1:-1], ascii(secret)[1:-1], repr(raw)[2:-1])
+    yield repr(secret + "'\"")[1:-4]  # as part of a text with quotes of both sorts
+    yield from (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
     yield from (quote(raw), quote(raw, safe=""), quote_plus(raw))
     for before in range(3):  # what stands before it in base64 moves its bits
-        text = base64.b64encode(bytes(before) + raw).decode()
-        yield text[(before * 8 + 5) // 6 : (before + len(raw)) * 8 // 6]
+        for encoded in (base64.b64encode, base64.urlsafe_b64encode):
+            text = encoded(bytes(before) + raw).decode()
+            yield text[(before * 8 + 5) // 6 : (before + len(raw)) * 8 // 6]

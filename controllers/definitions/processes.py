@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +43,18 @@ class Limits:
     pass_on: tuple[str, ...] = field(default=())
     """Variables of the server's environment that definitions see beside the usual ones."""
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """No more than a definition needs; the packages are found where the server found them."""
+        seen = (*KEPT, *self.pass_on)
+        found = {key: value for key, value in os.environ.items() if key in seen or key.startswith("LC_")}
+        return {**found, "PYTHONPATH": str(Path(resources.__file__).parents[1]), "PYTHONUNBUFFERED": "1"}
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Values that a definition was trusted with, and that nobody else is to read."""
+        return tuple(os.environ[name] for name in self.pass_on if name in os.environ)
+
 
 class Process:
     """One runner of one file as it was hashed. `notes` is where pid and start time are kept while it lives."""
@@ -65,15 +76,14 @@ class Process:
                     stderr=subprocess.STDOUT,
                     pass_fds=[theirs.fileno()],
                     cwd=path.parent,
-                    env=_environment(os.environ, limits.pass_on),
+                    env=limits.environment,
                     start_new_session=True,
                 )
             except OSError:
                 mine.close()
                 raise
-        secrets = [os.environ[name] for name in limits.pass_on if name in os.environ]
-        self._mask = mask(secrets)
-        self.channel = Channel(mine, secrets=secrets, patience=SEND_SECONDS)
+        self._mask = mask(limits.secrets)
+        self.channel = Channel(mine, secrets=limits.secrets, patience=SEND_SECONDS)
         self._note = None if notes is None else notes / str(self.pid)
         self._tail = bytearray()
         self._draining = threading.Thread(target=self._drain, name=f"runner-{self.pid}-output", daemon=True)
@@ -183,9 +193,3 @@ def reap(notes: Path) -> int:
                 ended += 1
         note.unlink(missing_ok=True)
     return ended
-
-
-def _environment(server: Mapping[str, str], pass_on: tuple[str, ...]) -> dict[str, str]:
-    """No more than a definition needs; the packages are found where the server found them."""
-    found = {key: value for key, value in server.items() if key in KEPT or key.startswith("LC_") or key in pass_on}
-    return {**found, "PYTHONPATH": str(Path(resources.__file__).parents[1]), "PYTHONUNBUFFERED": "1"}

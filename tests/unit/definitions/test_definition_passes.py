@@ -588,39 +588,6 @@ def test_a_spec_is_judged_by_the_definitions_own_model_and_the_first_status_is_i
         assert seen.status["seen"] == 40
 
 
-def moved(trial: Trial, spec: type[Spec], status: type[Status], reconcile: Callable[..., Any], **more: Any) -> None:
-    """The file is another one now."""
-    trial.definition = resource_manager("gadget", spec=spec, status=status, **more)(reconcile)
-    trial._runners._definition = trial.definition
-
-
-@pytest.mark.req("T11")
-def test_a_resource_of_an_older_definition_can_be_deleted() -> None:
-    """Its spec has a field that nobody knows any more, its status lacks one that there must be."""
-
-    class LeanSpec(Spec):
-        colour: str = "red"
-
-    class HardStatus(Status):
-        must: int
-
-    left: list[Any] = []
-
-    def reconcile(_ctx: Any, resource: Any) -> Result:
-        left.append((resource.spec.colour, resource.status.must))
-        return Result(finalizers=() if resource.deleting else ("a/b",))
-
-    with gadget(lambda ctx, _: ctx.settled(finalizers=["a/b"])) as trial:
-        trial.run()
-        moved(trial, LeanSpec, HardStatus, reconcile, initial_status=lambda _: {"must": 7})
-        trial.wake("g")
-        trial.run()
-        assert "unknown field spec.size" in trial.events("g")[0]
-        trial.delete("g")
-        trial.run_for(2)
-        assert (trial.get("g"), left) == (None, [("red", 7)])
-
-
 def test_a_model_that_raises_is_not_taken_for_an_initial_status() -> None:
     class Fragile(Spec):
         @field_validator("size", check_fields=False)
