@@ -44,6 +44,7 @@ def test_a_project_sees_its_own_files_before_those_of_the_user(tmp_path: Path) -
     assert dict(folders.of("acme").files) == {"gadget": own, "lamp": shared}
     assert dict(folders.of("other").files) == {"gadget": mine, "lamp": shared}
     assert folders.every() == {"gadget", "lamp"}
+    assert folders.places() == (own.parent, shared.parent)
 
 
 @pytest.mark.req("T47", "CC6")
