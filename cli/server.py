@@ -23,7 +23,7 @@ def run(
     from api.listening import AddressRefused
     from cli import compose, placement_plugins, server_log, settings
     from resources.validation import Invalid
-    from store.errors import Corrupt, Failed, StoreError
+    from store.errors import Corrupt, Failed, Owned, StoreError
 
     server_log.configure()
     data = (data or data_folder()).absolute()
@@ -54,6 +54,8 @@ def run(
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _refuse(f"{where}{(error.strerror or str(error)).lower()}", 5)
+    except Owned as error:
+        return _refuse(f"{error}: end it with rmctl server stop, or give this one a folder of its own with --data", 5)
     except (StoreError, AddressRefused) as error:
         return _refuse(str(error), 5)
     return 0
