@@ -53,6 +53,12 @@ class Run:
         self._asked: tuple[Request, Request] | None = None
         self._looked_at: tuple[NodeView, NodeView] | None = None
 
+    def forget(self) -> None:
+        """Nodes may be others from here on, under the same names."""
+        self._refused.clear()
+        self._scores.clear()
+        self._picks.clear()
+
     def inadmissible(self, request: Request) -> str | None:
         for name, rule in self.admits:
             try:

@@ -32,16 +32,17 @@ class Desk:
     def __init__(self, plugins: Sequence[Plugin], mark: Mark) -> None:
         numbers = {rule: number for number, rule in enumerate(rules_of(listed(plugins)), 1)}
         self._plugins = tuple(_marking(plugin, numbers, mark) for plugin in plugins)
-        self._awake = self._plugins
         self._plan: Plan | None = None
+        self._run = Run(())
 
     def answer(self, asked: Asked) -> Document:
         plan, question = asked
         if plan is not None:
             self._plan = plan
-            self._awake = tuple(_without(plugin, plan.away) for plugin in self._plugins)
+            self._run = Run([_without(plugin, plan.away) for plugin in self._plugins])
         assert self._plan is not None
-        request, run = self._plan.request, Run(self._awake)
+        request, run = self._plan.request, self._run
+        run.forget()
         match question:
             case About(node):
                 refused = run.refusal(request, node)

@@ -37,7 +37,7 @@ class Limits:
 
     answer_seconds: float = 1.0
     """For all that the rules say about one node."""
-    plan_seconds: float = 10.0
+    plan_seconds: float = 30.0
     """For all that they say in one plan."""
     load_seconds: float = 10.0
     reload_seconds: float = 1.0
