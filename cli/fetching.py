@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cli import paths
 from cli.kinds import KINDS, POOL, KindName, discovered
 from cli.session import Session
 from cli.targets import Target
 from cli.views.wire import Document, World
-from resources.endings import ENDING_KINDS
 
-BEFORE_BUNDLES = ENDING_KINDS | {"spare-pool"}
+FINISHED_KINDS = ("drain", "migration", "interruption", "reservation")
+BEFORE_BUNDLES = ("drain", "migration", "interruption", "reservation", "spare-pool")
 
 
 class Listed(NamedTuple):
@@ -50,3 +50,11 @@ def world(session: Session, kinds: Iterable[str], fetched: Sequence[Document] = 
         return World(session.now())
     pools = [item for item in fetched if item.get("kind") == POOL.name]
     return World(session.now(), pools or every(session, POOL).items)
+
+
+def finished(document: Document) -> bool:
+    """A saga that has come to its end."""
+    if document.get("kind") not in FINISHED_KINDS:
+        return False
+    conditions: list[dict[str, Any]] = (document.get("status") or {}).get("conditions") or []
+    return any(c.get("type") in ("Ready", "Stalled") and c.get("status") == "True" for c in conditions)

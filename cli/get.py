@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from cli.errors import UsageProblem
-from cli.fetching import Listed, every, one, served_kinds, world
+from cli.fetching import Listed, every, finished, one, served_kinds, world
 from cli.kinds import EVERYTHING, KindName
 from cli.listing import advice, header, rows, table
 from cli.output import FORMATS, emit, listed
@@ -15,7 +15,6 @@ from cli.session import Session
 from cli.targets import Target, targets
 from cli.terminal import on_terminal, out_lines, say
 from cli.views.wire import Document, ready
-from resources.endings import ended
 
 EVENTS = ("events", "event", "ev")
 MISSING = (2, 0.0, "")
@@ -32,9 +31,7 @@ def get(
     fields: Annotated[str, typer.Option("--field-selector", help="metadata.name=NAME or metadata.key=KEY")] = "",
     watch: Annotated[bool, typer.Option("-w", "--watch", help="print again whatever changes, until Ctrl-C")] = False,
     problems: Annotated[bool, typer.Option("--problems", help="only what is not ready")] = False,
-    everything: Annotated[
-        bool, typer.Option("--all", help="also what has ended, such as reservations whose time is over")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="finished drains and migrations too")] = False,
     sort_by: Annotated[str, typer.Option(metavar="PATH", help="such as .metadata.creationTimestamp")] = "",
     no_headers: Annotated[bool, typer.Option("--no-headers")] = False,
 ) -> int:
@@ -60,7 +57,7 @@ def get(
         return follow(session, wanted, query, form, problems=problems, headers=not no_headers)
     found, revision = _fetched(session, wanted, query)
     if not any(target.name for target in wanted) and not everything:
-        found = [item for item in found if not ended(item)]
+        found = [item for item in found if not finished(item)]
     if problems:
         found = [item for item in found if ready(item).status != "True"]
     if sort_by:

@@ -10,10 +10,9 @@ from api.http.lists import documents
 from api.http.pages.bars import Bar, Claimed, bar
 from api.http.pages.links import address
 from api.http.records import event_document
-from api.http.summary import NO_TIERS, Tiers, counted, fixed_tiers, line, moment
+from api.http.summary import NO_TIERS, Tiers, condition, counted, fixed_tiers, line, moment
 from resources.allocation import Allocation
 from resources.canonical import Document
-from resources.endings import ENDING_KINDS, ended
 from resources.event import CHRONICLE
 from resources.names import shown
 from resources.reference import Ref
@@ -30,6 +29,8 @@ EVENTS = 12
 NAMED = 3
 """Of the rows that rotted."""
 UNITS = {"memory": " MiB"}
+SAGAS = frozenset({"drain", "migration", "interruption", "reservation"})
+"""Those that have come to their end are left out unless they are asked for."""
 BEFORE_BUNDLES = 40
 
 
@@ -94,10 +95,10 @@ def overview(tx: Tx, project: str, *, problems: bool, everything: bool) -> Overv
     """Of the cluster-wide kinds and one project, in the order of `rmctl get resources`."""
     found: dict[str, list[Document]] = {}
     tx.spoilt = {}
-    for kind in sorted(every(), key=lambda one: (BEFORE_BUNDLES if one.name in ENDING_KINDS else one.order, one.name)):
+    for kind in sorted(every(), key=lambda one: (BEFORE_BUNDLES if one.name in SAGAS else one.order, one.name)):
         stored = rows.every(tx, kind.name, project if kind.namespaced else None)
         listed = documents(tx, kind, sorted(stored, key=lambda one: one.name))
-        found[kind.name] = [one for one in listed if everything or not ended(one)]
+        found[kind.name] = [one for one in listed if everything or not _finished(one)]
     tiers = fixed_tiers(found.get("pool", ()))
     entries = [entry(one, tx.now, tiers) for group in found.values() for one in group]
     sentence, step = _first_line(entries)
@@ -194,3 +195,9 @@ def _first_line(entries: Sequence[Entry]) -> tuple[str, str]:
     first = next((one for one in bad if one.name.startswith("job/")), bad[0])
     are = "is" if len(bad) == 1 else "are"
     return f"{len(bad)} of {counted(len(entries), 'resource', 'resources')} {are} not ready.", f"rmctl why {first.name}"
+
+
+def _finished(document: Document) -> bool:
+    if document["kind"] not in SAGAS:
+        return False
+    return any(condition(document, type_).get("status") == "True" for type_ in ("Ready", "Stalled"))
