@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from controllers.definitions.channel import Channel
+from controllers.plugins.life import OURS
 from controllers.plugins.loading import load, sources
 from controllers.plugins.questions import About, Admit, Asked, Pick, Plan, Rule, listed, read, rules_of
 from placement.containment import PluginFailed, as_reason, contained
@@ -107,6 +108,8 @@ def main(words: list[str]) -> None:
     for descriptor in (line, life, note):
         os.set_inheritable(descriptor, False)
     _die_with(life)
+    for name in OURS:
+        os.environ.pop(name, None)
     if memory:
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -102,7 +102,10 @@ class Host:
         found = sources(self._files)
         if not found:
             return ()
-        child = self._start()
+        try:
+            child = self._start()
+        except OSError as error:
+            raise found[0].wrong(f": no process can be started: {error.strerror}") from None
         try:
             said = child.first_word(self._limits.load_seconds)
             how = f"not loaded within {self._limits.load_seconds:g} s"
@@ -210,9 +213,13 @@ class Host:
 
     def _ready(self) -> Child | Silence:
         """The child once it has loaded: one that loads anew is waited for once, and not for long."""
-        if not self._closed:
+        if self._closed:
+            raise Stopped
+        try:
             child = self._child or self._start()
-        if self._closed:  # asked again: who closes it ends the child that is there by then
+        except OSError as error:
+            return Silence(None, f"has no process: {error.strerror}")
+        if self._closed:  # asked again: who closes it ends the child that it finds
             raise Stopped
         if child.loaded:
             return child

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import IO
 
 import structlog
@@ -21,6 +21,9 @@ from resources.canonical import Document
 
 log = structlog.get_logger("rmctl.plugins")
 MODULE = "controllers.plugins.child"
+OURS = ("PYTHONPATH", "PYTHONUNBUFFERED")
+"""Variables for the child alone, not for what it starts."""
+GRACE_SECONDS = 1.0
 MOST_LINES = 200
 """Of what a child prints, that many go to the log; the rest is read and dropped."""
 
@@ -29,28 +32,23 @@ class Child:
     """Everything but `let_go` is for one thread at a time."""
 
     def __init__(self, files: Sequence[str], memory_bytes: int) -> None:
+        """Raises OSError."""
         self.loaded = False
-        self._end, theirs = socket.socketpair()
-        alive, life = os.pipe()
-        self._life = os.fdopen(life, "wb", buffering=0)
-        self._mark = os.memfd_create("rmctl-plugins")
-        try:
-            given = (theirs.fileno(), alive, self._mark)
-            self._popen = subprocess.Popen(
-                [sys.executable, "-P", "-m", MODULE, *map(str, given), str(memory_bytes), *files],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                pass_fds=given,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONUNBUFFERED": "1"},
-                start_new_session=True,
-            )
-        finally:
-            theirs.close()
-            os.close(alive)
+        with ExitStack() as given, ExitStack() as kept:
+            self._end, theirs = socket.socketpair()
+            kept.callback(self._end.close)
+            given.callback(theirs.close)
+            alive, life = os.pipe()
+            given.callback(os.close, alive)
+            self._life = kept.enter_context(os.fdopen(life, "wb", buffering=0))
+            self._mark = os.memfd_create("rmctl-plugins")
+            kept.callback(os.close, self._mark)
+            self._popen = _started((theirs.fileno(), alive, self._mark), memory_bytes, files)
+            self._ended = kept.pop_all()
         self._channel = Channel(self._end)
-        assert self._popen.stdout is not None
-        threading.Thread(target=_told, args=(self._popen.stdout,), name="plugins-output", daemon=True).start()
+        output = self._popen.stdout
+        assert output is not None
+        threading.Thread(target=_told, args=(output,), name="plugins-output", daemon=True).start()
 
     @property
     def at(self) -> int:
@@ -82,11 +80,25 @@ class Child:
         """How it ended, for people."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._popen.pid, signal.SIGKILL)
-        code = self._popen.wait()
-        self._life.close()
-        self._channel.close()
-        os.close(self._mark)
+        self._ended.close()
+        try:
+            code = self._popen.wait(GRACE_SECONDS)
+        except subprocess.TimeoutExpired:
+            return "signal 9 that the kernel has not delivered yet"
         return f"exit code {code}" if code >= 0 else f"signal {-code}"
+
+
+def _started(given: Sequence[int], memory_bytes: int, files: Sequence[str]) -> subprocess.Popen[bytes]:
+    """Packages are found where the server finds them."""
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", MODULE, *map(str, given), str(memory_bytes), *files],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        pass_fds=given,
+        env={**os.environ, **dict.fromkeys(OURS, "1"), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        start_new_session=True,
+    )
 
 
 def _told(output: IO[bytes]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import select
 import signal
 import socket
@@ -260,6 +261,20 @@ def test_a_file_that_cannot_be_loaded_is_named(tmp_path, text, said):
         broken.load()
     assert str(refused.value) == f'settings.placement.plugins[0]: "{broken.path}": {said}'
     broken.host.close()
+
+
+def test_a_server_that_can_start_no_process_says_so(house):
+    asked = house(a_filter("os._exit(1)"))
+    asked.told()
+    asked.now += 60
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    open_files = len(list(Path("/proc/self/fd").iterdir()))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, hard))
+    try:
+        told = asked.told()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert told == {"a": "f: has no process: Too many open files", "b": "f: has no process: Too many open files"}
 
 
 def test_without_plugins_nothing_is_started():
