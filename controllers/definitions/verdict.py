@@ -24,6 +24,7 @@ from resources.names import TYPE
 from resources.resource import Resource
 from resources.workflow_run import RunRecord
 
+MAX_CONDITIONS = 100
 MAX_EVENTS = 100
 MAX_EVENT = 64 * 1024
 MAX_FILES = 100
@@ -146,6 +147,8 @@ def _check(answer: Answer) -> None:
     for one in answer.events:
         if not TYPE.fullmatch(one.type) or len(one.message.encode()) > MAX_EVENT:
             raise Nonsense(f"event {one.type[:80]}: a type that is none, or more than 64 KiB")
+    if len(answer.conditions) > MAX_CONDITIONS:
+        raise Nonsense(f"at most {MAX_CONDITIONS} conditions")
     if len(answer.events) > MAX_EVENTS:
         raise Nonsense(f"at most {MAX_EVENTS} events in a pass")
     if len(set(answer.finalizers or ())) != len(answer.finalizers or ()):
