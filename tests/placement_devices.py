@@ -80,14 +80,17 @@ def assignment(world, request, node, tier, look=ALL):
     order = sorted(
         range(len(asks)), key=lambda at: (asks[at].count == 1, asks[at].topology == "any", -asks[at].count, at)
     )
-    best = min(
-        assignments(asks, groups, order, ()),
-        key=lambda made: [rank(node, tier, free, asks[at], made[at]) for at in order],
-    )
-    for at in sorted(best):
-        if asks[at].topology == "nvlink-all" and asks[at].count > 1 and worst(node, best[at]) != "NV":
+    linked = [at for at, ask in enumerate(asks) if ask.topology == "nvlink-all" and ask.count > 1]
+    joined = [
+        made for made in assignments(asks, groups, order, ()) if all(worst(node, made[at]) == "NV" for at in linked)
+    ]
+    if joined:
+        return min(joined, key=lambda made: [rank(node, tier, free, asks[at], made[at]) for at in order])
+    for at in linked:
+        if all(worst(node, some) != "NV" for some in combinations(groups[at], asks[at].count)):
             return f"topology: no NVLink-complete set of {asks[at].count} {asks[at].kind}"
-    return best
+    first = asks[linked[0]]
+    return f"topology: no NVLink-complete set of {first.count} {first.kind} beside what else is asked for"
 
 
 def assignments(asks, groups, order, taken):
