@@ -182,11 +182,10 @@ class Trial:
         self._end(key, request, "interrupted", error="interrupted")
 
     def _end(self, key: str, request: str, state: Any, *, result: Any = None, error: str | None = None) -> None:
-        runs = self.runs(key)
-        run = next((one for one in reversed(runs) if one.key == request), None)
-        if run is None:
-            asked = ", ".join(dict.fromkeys(one.key for one in runs)) or "none"
-            raise ValueError(f"{key} asked for no run under the key {request}; its keys: {asked}")
+        runs = {one.key: one for one in self.runs(key)}
+        if request not in runs:
+            raise ValueError(f"{key} asked for no run under the key {request}; its keys: {', '.join(runs) or 'none'}")
+        run = runs[request]
         said = Completion(run.uid, run.key, run.run_id, run.attempt, state, result, error)
         refused = self._store.write(lambda tx: workflow_runs.complete(tx, said))
         if refused:
@@ -194,10 +193,7 @@ class Trial:
 
     @contextmanager
     def crash_after(self, effect: str) -> Iterator[None]:
-        """Inside, the process dies between the deed of this effect and the note that it was done. `effect` is its key.
-
-        Raises AssertionError where it did not come to that.
-        """
+        """Inside, the process dies between the deed with this key and its note. Raises AssertionError if none did."""
         self._runners.fatal, self._runners.died = effect, False
         try:
             yield
