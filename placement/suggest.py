@@ -212,9 +212,9 @@ def relaxed(study: Study) -> Iterator[Trial]:
             labels = {name: want for name, want in request.labels.items() if name != key}
             asked = key.removeprefix(CAPABILITY_PREFIX) if value == ANY_VALUE else f"{key}={value}"
             yield study.trial(f"it did not ask for {asked}", study.edit(), request=replace(request, labels=labels))
-    if "topology" in against:
-        for text, asked_apart in relaxing.apart(request):
-            yield study.trial(text, study.edit(), request=asked_apart)
+    for rule, others in (("fits", relaxing.unselected(request)), ("topology", relaxing.apart(request))):
+        for text, other in others if rule in against else ():
+            yield study.trial(text, study.edit(), request=other)
     if "pin" in against:
         yield study.trial(f"it was not pinned to {request.pin}", request=replace(request, pin=None))
     if "reserved" in against:

@@ -8,6 +8,7 @@ import binascii
 import hashlib
 import hmac
 import json
+import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
@@ -33,7 +34,10 @@ from store.tx import Tx
 
 MAX_BODY_BYTES = 64 * 1024
 MAX_WAITING = 1000
+BODY_SECONDS = 30.0
+"""A delivery that is not there by then is hung up on: whoever sends it is a stranger still."""
 REMEMBERED = 20_000
+INSTANT = re.compile("[0-9]{1,12}")
 TOGETHER_SECONDS = 0.05
 """Deliveries that come together share a write; a storm makes no more of them than so often."""
 
@@ -102,7 +106,9 @@ class Webhooks:
         signatures = headers.get("webhook-signature", "").split(" ")
         if not any(hmac.compare_digest(f"v1,{expected}".encode(), one.encode()) for one in signatures):
             raise refused()
-        if not id_ or not instant.isdigit() or abs(self._services.now() - int(instant)) > webhook.spec.replay_seconds:
+        if not id_ or not INSTANT.fullmatch(instant):
+            raise refused()
+        if abs(self._services.now() - int(instant)) > webhook.spec.replay_seconds:
             raise refused()
         return id_
 
@@ -176,11 +182,15 @@ def _key(secret: str) -> bytes:
 
 
 async def _bounded(request: Request) -> bytes:
-    """Raises a 413 problem before more than the limit is read."""
+    """Raises a 413 problem before more than the limit is read, and a 408 problem for what does not come to its end."""
     parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MAX_BODY_BYTES:
-            raise Problem(413, "RequestEntityTooLarge", f"a delivery may have {MAX_BODY_BYTES} bytes")
-        parts.append(part)
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for part in request.stream():
+                size += len(part)
+                if size > MAX_BODY_BYTES:
+                    raise Problem(413, "RequestEntityTooLarge", f"a delivery may have {MAX_BODY_BYTES} bytes")
+                parts.append(part)
+    except TimeoutError:
+        raise Problem(408, "Timeout", f"a delivery may take {BODY_SECONDS:g} s") from None
     return b"".join(parts)

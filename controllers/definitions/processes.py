@@ -30,6 +30,8 @@ SEND_SECONDS = 30.0
 TAIL_BYTES = 16 * 1024
 WAS_AT = "rmctl: was at "
 """What a runner prints before the place of a pass that is told to end."""
+ADVERTISING = ("(Background on this error", "[SQL: ", "[parameters: ")
+"""Lines behind an error of the database library that do not say what was wrong."""
 PEEK = os.WEXITED | os.WNOHANG | os.WNOWAIT
 
 
@@ -169,7 +171,7 @@ class Process:
         return f", at {said[-1].removeprefix(WAS_AT)}" if said else ""
 
     def _last_words(self) -> str:
-        lines = [line for line in self.tail.strip().splitlines() if line.strip()]
+        lines = [line for line in self.tail.strip().splitlines() if line.strip() and not line.startswith(ADVERTISING)]
         return f": {lines[-1][:200]}" if lines else ""
 
     def _drain(self) -> None:

@@ -90,7 +90,7 @@ def held_back(resource: Resource[Any, Any], decision: Decision, forgotten: Seque
     key, more = forgotten[0], f" (and of {len(forgotten) - 1} more)" if len(forgotten) > 1 else ""
     name = f"{resource.ref.kind}/{resource.key}"
     words = (
-        f"is being deleted, and nobody knows what became of effect {key}{more}: "
+        f"is being deleted: nobody knows what became of effect {key}{more}: "
         f"rmctl effects resolve {quote(f'{resource.uid}:{key}')} --adopt REF --reason WHY if it happened, "
         f"else rmctl delete {quote(name)} --force --reason WHY"
     )

@@ -170,6 +170,14 @@ def test_fewer_devices_and_devices_apart_are_told_where_they_help():
     assert texts(a_request(devices=(gpus(2),)), a_fleet(a_node("a"))) == []
 
 
+def test_a_condition_on_devices_that_nothing_meets_is_told():
+    fleet = a_fleet(a_gpu_node("a", 4, gpuModel="H100", vramGiB="80"))
+    told = texts(a_request(devices=(gpus(1, "gpumodel = H100, vramGiB >= 80"),)), fleet)
+    assert told[0] == "it did not ask for gpumodel = H100: a"
+    both = texts(a_request(devices=(gpus(1, "gpuModel = H200, vramGiB > 80"),)), fleet)
+    assert both == ["it did not ask for gpuModel = H200, vramGiB > 80: a"]
+
+
 def test_a_booking_that_is_in_the_way_is_named_as_one_with_its_begin():
     night = a_claim("a", "night", ask=1, reservation="r", start=200.0, end=300.0)
     request = a_request(ask=4, start=100.0)
