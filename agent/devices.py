@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 from agent.errors import SettingsRefused
 from api.proto import agent_pb2 as wire
 from api.proto.translate import MOST_DEVICES, device_to_wire
-from resources.devices import Device
+from resources.devices import CLASS, CLASSES, ID, IDS, MOST_NUMA, Device
 from resources.selectors import spelling
 
 FIELDS = frozenset({"id", "class", "attributes", "healthy", "bookable", "numa", "parent", "links"})
+MOST_BYTES = 1024 * 1024
+MOST_CHARACTERS = 1024
 LINKS = ("NV", "PIX", "PXB", "PHB", "NODE", "SYS")
 
 
@@ -23,13 +26,11 @@ class Misread(Exception):
 def read(path: Path) -> list[wire.Device]:
     """Raises SettingsRefused, naming the place in the file."""
     try:
-        listed = json.loads(path.read_bytes())
+        text = path.read_bytes()
     except OSError as error:
         raise SettingsRefused(f"--devices: {path}: {error.strerror}") from error
-    except ValueError as error:
-        raise SettingsRefused(f"--devices: {path}: expected JSON: {error}") from error
     try:
-        return [device_to_wire(device) for device in _listed(listed)]
+        return [device_to_wire(device) for device in _listed(_parsed(text))]
     except Misread as error:
         raise SettingsRefused(f"--devices: {path}: {error}") from None
 
@@ -43,6 +44,29 @@ def stamp(path: Path) -> tuple[int, int, int] | None:
     return known.st_mtime_ns, known.st_size, known.st_ino
 
 
+def _parsed(text: bytes) -> Any:
+    if len(text) > MOST_BYTES:
+        raise Misread(f"at most {MOST_BYTES} bytes")
+    try:
+        return json.loads(text, parse_constant=_no_number, object_pairs_hook=_once)
+    except RecursionError:
+        raise Misread("expected JSON: nested too deeply") from None
+    except ValueError as error:
+        raise Misread(f"expected JSON: {error}") from None
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"{word} is no number")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f'"{next(name for name in names if names.count(name) > 1)}" is written twice')
+    return found
+
+
 def _listed(document: Any) -> list[Device]:
     if not isinstance(document, list):
         raise Misread("expected a list of objects with id and class")
@@ -53,6 +77,10 @@ def _listed(document: Any) -> list[Device]:
     twice = next((at for at, name in enumerate(ids) if name in ids[:at]), None)
     if twice is not None:
         raise Misread(f'[{twice}].id: "{ids[twice]}" is listed twice')
+    parents = {device.id: device.parent for device in found}
+    for at, device in enumerate(found):
+        if parents.get(device.parent or "") is not None or device.parent == device.id:
+            raise Misread(f'[{at}].parent: "{device.parent}" is a part itself')
     return found
 
 
@@ -63,27 +91,25 @@ def _device(one: Any, where: str) -> Device:
     if unknown is not None:
         raise Misread(f"{where}: unknown field {unknown}; known are {', '.join(sorted(FIELDS))}")
     numa = one.get("numa")
-    if numa is not None and (type(numa) is not int or numa < 0):
-        raise Misread(f"{where}.numa: expected a whole number of at least 0")
+    if numa is not None and (type(numa) is not int or not 0 <= numa <= MOST_NUMA):
+        raise Misread(f"{where}.numa: expected a whole number of 0 to {MOST_NUMA}")
     parent = one.get("parent")
-    if parent is not None and not isinstance(parent, str):
-        raise Misread(f"{where}.parent: expected text")
+    name = _text(one.get("id"), ID, IDS, f"{where}.id")
     return Device(
-        id=_text(one, "id", where),
-        kind=_text(one, "class", where),
+        id=name,
+        kind=_text(one.get("class"), CLASS, CLASSES, f"{where}.class"),
         attributes=_attributes(one.get("attributes", {}), f"{where}.attributes"),
         healthy=_truth(one, "healthy", where),
         bookable=_truth(one, "bookable", where),
         numa=numa,
-        parent=parent,
-        links=_links(one.get("links", {}), f"{where}.links"),
+        parent=None if parent is None else _text(parent, ID, IDS, f"{where}.parent"),
+        links=_links(one.get("links", {}), name, f"{where}.links"),
     )
 
 
-def _text(one: dict[str, Any], name: str, where: str) -> str:
-    value = one.get(name)
-    if not isinstance(value, str) or not value or len(value) > 253:
-        raise Misread(f"{where}.{name}: expected text of 1 to 253 characters")
+def _text(value: Any, pattern: re.Pattern[str], allowed: str, where: str) -> str:
+    if not isinstance(value, str) or not pattern.fullmatch(value):
+        raise Misread(f"{where}: expected {allowed}")
     return value
 
 
@@ -101,16 +127,20 @@ def _attributes(given: Any, where: str) -> dict[str, str]:
     for name, value in given.items():
         if value is not None and not isinstance(value, str | int | float | bool):
             raise Misread(f"{where}.{name}: expected text, a number, true, false or null")
+        if not f"{name}{value}".isprintable() or len(f"{name}{value}") > MOST_CHARACTERS:
+            raise Misread(f"{where}.{name!a}: at most {MOST_CHARACTERS} printable characters with its value")
     return {name: spelling(value) for name, value in given.items() if value is not None}
 
 
-def _links(given: Any, where: str) -> dict[str, str]:
+def _links(given: Any, own: str, where: str) -> dict[str, str]:
     """A list names the devices that NVLink joins to this one; an object says of each how near it is."""
     if isinstance(given, list) and all(isinstance(other, str) for other in given):
-        return dict.fromkeys(given, "NV")
+        given = dict.fromkeys(given, "NV")
     if not isinstance(given, dict):
         raise Misread(f"{where}: expected a list of ids, or an object from id to one of {', '.join(LINKS)}")
     for other, word in given.items():
+        if other == own or not ID.fullmatch(other):
+            raise Misread(f"{where}: {other!a} is not the id of another device")
         if not isinstance(word, str) or word.rstrip("0123456789") not in LINKS:
             raise Misread(f"{where}.{other}: expected one of {', '.join(LINKS)}")
     return {other: word.rstrip("0123456789") for other, word in given.items()}

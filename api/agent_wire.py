@@ -14,6 +14,7 @@ from resources.canonical import Document
 from resources.effect import Answer, Applied, Deferred, Rejected
 from resources.facts import Instance, Inventory, LogTail
 from resources.job_entry import Probe
+from resources.labels import pair_problem
 from resources.names import capability_problem, label_problem
 
 TAIL_BYTES = 64 * 1024
@@ -68,6 +69,10 @@ def hello_of(message: wire.Hello, now: float) -> Hello:
         raise Malformed(f"hello.instances: at most {MOST_INSTANCES}")
     if len(message.inventory.labels) > MOST_LABELS or len(message.inventory.capabilities) > MOST_LABELS:
         raise Malformed(f"hello.inventory: at most {MOST_LABELS} labels and as many capabilities")
+    pairs = message.inventory.labels.items()
+    problem = next((f"{key!r}: {found}" for key, value in pairs if (found := pair_problem(key, value))), None)
+    if problem is not None:
+        raise Malformed(f"hello.inventory.labels: {problem}")
     capability = next((name for name in message.inventory.capabilities if capability_problem(name)), None)
     if capability is not None:
         raise Malformed(f"hello.inventory.capabilities: {capability_problem(capability)}")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from starlette.applications import Starlette
@@ -112,6 +114,8 @@ class Forge:
             return self._problem(404, "Not Found")
         asked = json.loads(await request.body() or b"{}")
         fault = self._fault("merge")
+        if fault == "limited":
+            return self._problem(403, "You have exceeded a secondary rate limit.", {"retry-after": "7"})
         if fault and fault != "lost":
             found.merges.append({**asked, "answered": int(fault)})
             return self._problem(int(fault), "Server Error")
@@ -169,8 +173,8 @@ class Forge:
         self.remaining -= 1
         return Response(text, code, {"etag": tag, **self._limits()}, "application/json; charset=utf-8")
 
-    def _problem(self, code: int, message: str) -> Response:
-        return JSONResponse({"message": message, "status": str(code)}, code, self._limits())
+    def _problem(self, code: int, message: str, headers: Mapping[str, str] = MappingProxyType({})) -> Response:
+        return JSONResponse({"message": message, "status": str(code)}, code, {**self._limits(), **headers})
 
     def _limits(self) -> dict[str, str]:
         return {

@@ -12,6 +12,8 @@ from cli.address import data_folder
 from cli.errors import BadEnvironment, UsageProblem
 from cli.kinds import NODE
 from cli.targets import wire_name
+from resources.labels import SYSTEM, pair_problem
+from resources.names import capability_problem
 
 DEFAULT_ADDRESS = "127.0.0.1"
 
@@ -40,6 +42,7 @@ def agent(
     if capacity is not None and not 0 < capacity <= 100_000:
         raise UsageProblem(f"--capacity {capacity:g}: must be > 0 and <= 100000")
     labels = dict(map(_pair, label or ()))
+    capabilities = tuple(map(_capability, capability or ()))
     secret = _token(token, token_file)
     folder = data or data_folder() / "agents" / name
     where = server or os.environ.get("RM_AGENTS") or f"unix:{(data_folder() / 'agents.sock').absolute()}"
@@ -56,7 +59,7 @@ def agent(
         cores=int(capacity) if capacity is not None else None,
         zone=zone,
         address=address,
-        capabilities=tuple(capability or ()),
+        capabilities=capabilities,
         labels=labels,
         devices=devices,
         gpus=gpus,
@@ -79,4 +82,16 @@ def _pair(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key:
         raise UsageProblem(f'--label "{text}": expected KEY=VALUE')
+    problem = pair_problem(key, value)
+    if problem is not None:
+        raise UsageProblem(f'--label "{text}": {problem}')
+    if key.startswith(SYSTEM):
+        raise UsageProblem(f'--label "{text}": labels that start with {SYSTEM} are the system\'s')
     return key, value
+
+
+def _capability(text: str) -> str:
+    problem = capability_problem(text)
+    if problem is not None:
+        raise UsageProblem(f'--capability "{text}": {problem}')
+    return text

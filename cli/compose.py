@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from socket import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import structlog
 import uvicorn
@@ -37,6 +37,7 @@ from controllers.runtime.environment import Threads, settle_in
 from controllers.runtime.manager import Manager
 from controllers.runtime.upkeep import Retention
 from controllers.scheduling import PLAIN, Scheduling
+from placement import FleetView
 from resources.reference import Ref
 from resources.version import VERSION
 from store import holds, resources
@@ -225,8 +226,14 @@ class Server:
             explain=lambda tx, job: explain(
                 tx, job, self._manager.fleet, self._store.heard_since(self._manager.started_at)
             ),
-            plan=lambda tx, bundle, traced: preview(tx, bundle, self._manager.fleet, traced=traced),
-            foresee=lambda tx, reservation: foresee(tx, reservation, self._manager.fleet),
+            scratch=self._manager.fleet.scratch,
+            plan=lambda tx, bundle, traced, scratch: preview(
+                tx, bundle, self._manager.fleet, cast("FleetView", scratch), traced=traced
+            ),
+            criteria=self._manager.fleet.scheduling.criteria,
+            foresee=lambda tx, reservation, scratch: foresee(
+                tx, reservation, self._manager.fleet, cast("FleetView", scratch)
+            ),
             replay=lambda tx, event: replay(tx, event, self._manager.fleet),
             secrets=self._secrets,
             lend=self._definitions.lend,

@@ -53,8 +53,11 @@ def world(session: Session, kinds: Iterable[str], fetched: Sequence[Document] = 
 
 
 def finished(document: Document) -> bool:
-    """A saga that has come to its end."""
+    """A saga that has come to its end, or a reservation whose time is over."""
     if document.get("kind") not in FINISHED_KINDS:
         return False
-    conditions: list[dict[str, Any]] = (document.get("status") or {}).get("conditions") or []
+    status: dict[str, Any] = document.get("status") or {}
+    if document["kind"] == "reservation":
+        return status.get("phase") == "expired"
+    conditions: list[dict[str, Any]] = status.get("conditions") or []
     return any(c.get("type") in ("Ready", "Stalled") and c.get("status") == "True" for c in conditions)

@@ -20,7 +20,7 @@ Words = Annotated[
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="change what has another value now")]
 Selector = Annotated[str, typer.Option("-l", "--selector", help="every one of the kind that carries these labels")]
-DryRun = Annotated[str, typer.Option("--dry-run", metavar="server", help="check only; nothing is stored")]
+DryRun = Annotated[str, typer.Option("--dry-run", metavar="[=server]", help="check only; nothing is stored")]
 Marks = Mapping[str, str | None]
 """What is set (a value) and what is removed (None)."""
 

@@ -29,7 +29,7 @@ def patch(
     text: Annotated[str, typer.Option("--patch", metavar="TEXT", help="JSON or YAML (-p is the project here)")] = "",
     file: Annotated[str, typer.Option("--patch-file", metavar="FILE", help="a file, or - for stdin")] = "",
     type_: Annotated[str, typer.Option("--type", metavar="merge|strategic|json")] = "merge",
-    dry_run: Annotated[str, typer.Option("--dry-run", metavar="server", help="check only; nothing is stored")] = "",
+    dry_run: Annotated[str, typer.Option("--dry-run", metavar="[=server]", help="check only; nothing is stored")] = "",
 ) -> int:
     """Change fields of a resource. A merge patch names what changes; null removes."""
     session: Session = context.obj

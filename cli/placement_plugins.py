@@ -7,13 +7,12 @@ from collections.abc import Sequence
 from cli.settings import Placement
 from controllers.scheduling import Scheduling
 from placement.plugins import Plugin
-from placement.ranking import ALIASES, CRITERION_NAMES
 from resources.validation import FieldError, Invalid
 
 
 def scheduling(settings: Placement, plugins: Sequence[Plugin] = ()) -> Scheduling:
     """Raises Invalid for a weight of what is not there."""
-    known = (*CRITERION_NAMES, *ALIASES, *(scorer.id for plugin in plugins for scorer in plugin.scorers))
+    known = Scheduling(tuple(plugins)).criteria
     strange = next((name for name in settings.weights if name not in known), None)
     if strange is not None:
         said = f'"{strange}" is not one of {", ".join(known)}'

@@ -140,7 +140,11 @@ def _cells(placement: Item) -> tuple[str, str, str]:
         return (job, str(placement["answer"]), "stays")
     if placement.get("node"):
         restarts = "restarts, " if placement.get("answer") == "restarts" else ""
-        return (job, f"→ {placement['node']}", restarts + (tier or str(placement.get("sentence") or "")))
+        within = f", in its reservation {placement['reservation']}" if placement.get("reservation") else ""
+        others = [str(name) for name in placement.get("drawn") or () if name != placement["node"]]
+        lots = f", or {', '.join(others)}: one of them is drawn" if others else ""
+        where = f"{tier}{within}{lots}" if tier else str(placement.get("sentence") or "")
+        return (job, f"→ {placement['node']}", restarts + where)
     return (job, "→ a new machine" if _placed(placement) else "waits", str(placement.get("sentence") or tier))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from math import isfinite
 from typing import Annotated, Any
 
 import typer
@@ -49,16 +50,17 @@ def reserve(
     binding: Annotated[str, typer.Option(metavar="host|node|kubernetes", help="how it is used; host")] = "",
     preemptible: Annotated[bool, typer.Option("--preemptible", help="others may take it")] = False,
     preempts: Annotated[bool, typer.Option("--preempts", help="names whom it would displace")] = False,
-    dry_run: Annotated[str, typer.Option(metavar="server", help="say where it would be; store nothing")] = "",
+    dry_run: Annotated[str, typer.Option(metavar="[=server]", help="say where it would be; store nothing")] = "",
     timeout: Annotated[str, typer.Option(metavar="DURATION", help="for the placer's answer")] = ANSWER_SECONDS,
 ) -> int:
     """Book devices and amounts of a pool for a time. 6 when there is no room now; it then waits for some."""
     session: Session = context.obj
     limit = seconds(timeout)
+    _together(gpus=gpus, gpu_units=gpu_units, selector=selector, nvlink=nvlink, gang=gang, domain=domain)
     devices = [_ask({"count": gpus}, selector, nvlink=nvlink)] if gpus is not None else []
     if gpu_units is not None:
         devices.append(_ask({"units": gpu_units}, selector, nvlink=False))
-    amounts = {"vcpuMilli": None if vcpu is None else round(vcpu * 1000), "memoryMiB": memory, "cores": cores}
+    amounts = {"vcpuMilli": None if vcpu is None else _milli(vcpu), "memoryMiB": memory, "cores": cores}
     spec = _given(
         pool=pool,
         holder=holder,
@@ -67,7 +69,7 @@ def reserve(
         amounts=_given(**amounts),
         start=start,
         end=end,
-        durationSeconds=round(seconds(length)) if length else None,
+        durationSeconds=_whole_seconds(length) if length else None,
         gang=None if gang is None else _given(size=gang, domain=domain),
         wholeNode=whole_node,
         binding=binding,
@@ -85,7 +87,9 @@ def reserve(
         raise UsageProblem(f'--dry-run "{dry_run}": only the server knows where there is room')
     if dry_run:
         return _foresee(session, document)
-    session.client.send("POST", paths.BATCH, {"fieldManager": MANAGER, "documents": [document]})
+    (item,) = session.client.send("POST", paths.BATCH, {"fieldManager": MANAGER, "documents": [document]})["items"]
+    if item.get("outcome") == "configured":
+        say(f"{target} was there already, and is changed")
     await_goal(session, [target], ANSWERED, limit)
     return _booked(session, target)
 
@@ -112,6 +116,8 @@ def _booked(session: Session, target: Target) -> int:
         for held in status.get("allocations") or ():
             devices = ", ".join(str(device.get("id")) for device in held.get("devices") or ())
             out(f"{target} booked on {held.get('node')}" + (f": {devices}" if devices else ""))
+    elif (found.get("status") or {}).get("phase") == "expired":
+        out(f"{target} is over: {condition(found, 'Booked').get('message', '')}")
     else:
         why = condition(found, "Unschedulable").get("message") or condition(found, "Booked").get("message", "")
         out(f"{target} waits: {why}")
@@ -123,6 +129,34 @@ def _ask(amount: dict[str, Any], selector: str, *, nvlink: bool) -> dict[str, An
     return {"class": "gpu", **amount, **_given(selector=selector, topology="nvlink-all" if nvlink else "")}
 
 
+def _together(
+    *, gpus: int | None, gpu_units: int | None, selector: str, nvlink: bool, gang: int | None, domain: str
+) -> None:
+    """Raises UsageProblem for a flag that says more about what is not asked for."""
+    if selector and gpus is None and gpu_units is None:
+        raise UsageProblem("--selector tells which GPUs: it goes with --gpus or --gpu-units")
+    if nvlink and gpus is None:
+        raise UsageProblem("--nvlink tells how GPUs are joined: it goes with --gpus")
+    if domain and gang is None:
+        raise UsageProblem("--domain tells what keeps a gang together: it goes with --gang")
+
+
+def _milli(vcpu: float) -> int:
+    """Raises UsageProblem for less than a thousandth, and for parts of one."""
+    milli = round(vcpu * 1000) if isfinite(vcpu) else 0
+    if milli < 1 or abs(vcpu * 1000 - milli) > 1e-6:
+        raise UsageProblem(f"--vcpu {vcpu:g}: a number above 0, in steps of 0.001")
+    return milli
+
+
+def _whole_seconds(length: str) -> int:
+    """Raises UsageProblem for parts of a second."""
+    span = seconds(length)
+    if span != int(span):
+        raise UsageProblem(f"--for {length}: whole seconds, at least 1s")
+    return int(span)
+
+
 def _given(**fields: Any) -> dict[str, Any]:
     """What was said; what was not stays with its default."""
-    return {name: value for name, value in fields.items() if value not in (None, "", False, [], {})}
+    return {name: value for name, value in fields.items() if value is not False and value not in (None, "", [], {})}

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Protocol
 
 from controllers.expansion import Expected, expand, template_names
+from controllers.placing import asks_of
+from placement.devices import MOST_ASKS
 from resources.bundle import BundleSpec
 from resources.canonical import Document
 from resources.names import ROLES
 from resources.node import NodeSpec
 from resources.pool import FENCE_MARGIN_SECONDS, LEAST_FENCE_SECONDS, Disconnect, PoolSpec
 from resources.reference import Ref
+from resources.reservation import ReservationSpec
 from resources.resource import Spec
 from resources.template import TemplateSpec
 from resources.validation import FieldError, Invalid
@@ -37,6 +40,10 @@ class Lookups(Protocol):
 
     def secret(self, project: str, name: str, key: str) -> bool:
         """Whether a secret has this key."""
+        ...
+
+    def criteria(self) -> Collection[str]:
+        """What the levels of a ranking may name; none where it is not known, as without a server."""
         ...
 
     def fenced(self, pool: str) -> Iterable[str]:
@@ -66,7 +73,7 @@ def _bundle(ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
         problems += _pool("spec.resiliencePolicy.pool", spec.resilience_policy.pool, lookups)
     try:
         jobs = expected(ref, spec, lookups)
-        problems += _secrets(ref, spec, jobs, lookups) + _fences(spec, jobs, lookups)
+        problems += _secrets(ref, spec, jobs, lookups) + _fences(spec, jobs, lookups) + _groups(spec, jobs)
     except Invalid as invalid:
         problems += invalid.errors
     return problems
@@ -101,12 +108,40 @@ def _fences(spec: BundleSpec, jobs: Iterable[Expected], lookups: Lookups) -> lis
     return list(found.values())
 
 
+def _groups(spec: BundleSpec, jobs: Iterable[Expected]) -> list[FieldError]:
+    """What stands together asks for its devices together, of one node."""
+    places = {entry.job_name: f"spec.jobs[{index}].coLocateWith" for index, entry in enumerate(spec.jobs)}
+    primary = {job.key.job: job.spec for job in jobs if job.key.role == ROLES[0]}
+    for name, own in primary.items():
+        group = [own, *(primary[other] for other in own.co_locate_with if other in primary)]
+        asks = sum(len(asks_of(one)) for one in group)
+        if len(group) > 1 and asks > MOST_ASKS:
+            said = f"{asks} kinds of devices are asked for together on one node, at most {MOST_ASKS}"
+            return [FieldError(places[name], said)]
+    return []
+
+
 def _limits(pool: str, lookups: Lookups) -> Disconnect:
     return Disconnect.model_validate((lookups.pool(pool) or {}).get("disconnect", {}))
 
 
-def _patience(ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
+def _pool_itself(ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
     assert isinstance(spec, PoolSpec)
+    return _patience(ref, spec, lookups) + _criteria(spec, lookups.criteria())
+
+
+def _criteria(spec: PoolSpec, known: Collection[str]) -> list[FieldError]:
+    if not known or isinstance(spec.ranking, str):
+        return []
+    return [
+        FieldError(f"spec.ranking.levels[{index}]", f'"{name}" is not one of {", ".join(known)}')
+        for index, level in enumerate(spec.ranking.levels)
+        for name in level
+        if name not in known
+    ]
+
+
+def _patience(ref: Ref, spec: PoolSpec, lookups: Lookups) -> list[FieldError]:
     held = () if spec.disconnect.fences else sorted(lookups.fenced(ref.name))
     if not held:
         return []
@@ -134,6 +169,11 @@ def _node(_ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
     return [FieldError("spec.tier", f'pool "{spec.pool}" has no tier "{spec.tier}"', f"tiers: {', '.join(tiers)}")]
 
 
+def _reservation(_ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
+    assert isinstance(spec, ReservationSpec)
+    return _pool("spec.pool", spec.pool, lookups)
+
+
 def _webhook(ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
     assert isinstance(spec, WebhookSpec)
     where = spec.secret
@@ -146,6 +186,7 @@ def _webhook(ref: Ref, spec: Spec, lookups: Lookups) -> list[FieldError]:
 CHECKS: Mapping[str, Callable[[Ref, Spec, Lookups], list[FieldError]]] = {
     "bundle": _bundle,
     "node": _node,
-    "pool": _patience,
+    "pool": _pool_itself,
+    "reservation": _reservation,
     "webhook": _webhook,
 }

@@ -24,14 +24,13 @@ from placement import (
 from placement.request import ANY_VALUE, SparePreference
 from resources.device_asks import DeviceAsk
 from resources.job import JobSpec
+from resources.job_entry import WHOLE_GPU
 from resources.names import JobKey
 from resources.pool import InstanceShape, PoolSpec, Tier
 from resources.quantities import milli
 from resources.reference import Ref
 from resources.selectors import ANYTHING, Expression, Selector
 
-WHOLE_GPU = "norsk.io/nvidia-gpu"
-"""The capability that stands for a GPU of one's own."""
 GPU = "gpu"
 PROCESS, CONTAINER = "process", "container"
 """Drivers: what starts a command, which every agent brings, and what starts an image."""
@@ -126,12 +125,12 @@ def asks_of(spec: JobSpec) -> tuple[Ask, ...]:
     """As listed, then the part of a GPU, then the whole one that a capability stands for."""
     asked = spec.requirements
     asks = list(asks_of_devices(asked.devices))
+    model = asked.required_gpu_model
+    selector = ANYTHING if model is None else Selector((Expression(MODEL, "In", (model,)),))
     if asked.required_gpu_capacity is not None:
-        model = asked.required_gpu_model
-        selector = ANYTHING if model is None else Selector((Expression(MODEL, "In", (model,)),))
         asks.append(Ask(GPU, 1, milli(asked.required_gpu_capacity), selector))
     if WHOLE_GPU in asked.required_capabilities:
-        asks.append(Ask(GPU))
+        asks.append(Ask(GPU, selector=selector))
     return tuple(asks)
 
 

@@ -24,6 +24,8 @@ class PoolView:
     nodes: Sequence[Node] = ()
     allocations: Sequence[Allocation] = ()
     waiting_jobs: int = 0
+    strangers: Sequence[str] = ()
+    """What its ranking names and nothing brings."""
 
 
 class PoolController:
@@ -35,6 +37,7 @@ class PoolController:
             nodes=[node for node in reader.nodes(resource.name) if isinstance(node, Node)],
             allocations=tuple(reader.allocations(pool=resource.name)),
             waiting_jobs=reader.waiting_jobs(resource.name),
+            strangers=reader.scheduling().strangers(resource.spec),
         )
 
     def decide(self, resource: Pool, view: PoolView, facts: Facts) -> Decision:
@@ -80,6 +83,9 @@ def _conditions(
     waits = _waits(view.waiting_jobs)
     elastic = [tier.name for tier in pool.spec.tiers if tier.scale_out == "elastic"]
     later = "" if not elastic else f"; {_tiers(elastic)} no machines yet: this version provisions none"
+    if view.strangers:
+        gone = ", ".join(f'"{name}"' for name in view.strangers)
+        later += f"; its ranking names {gone}, which no plugin brings: passed over"
     if view.nodes:
         nodes = _counted(len(view.nodes), "node")
         parts = [nodes, f"{claimed:g} of {cap:g} vcpu claimed", *([waits] if waits else [])]

@@ -12,7 +12,7 @@ from controllers.placing import Mate, owner_of, policy_of, request_for
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.reader import SnapshotReader
 from placement import FleetView, Placed, PoolPolicy, Provision, Request, claim_for, plan
-from placement.explain import Suggestion, Trace, sentence, trace, tree, would_fit
+from placement.explain import Suggestion, Trace, drawn, own_reservations, sentence, trace, tree, would_fit
 from placement.request import CAPABILITY_PREFIX
 from resources.bundle import Bundle
 from resources.job import Job
@@ -49,6 +49,10 @@ class Preview:
     tree: str = ""
     missing: tuple[str, ...] = ()
     """Capabilities that nothing in its pool has: no node, and no instance type that could be launched."""
+    reservation: str | None = None
+    """The reservation that it would take its room from."""
+    drawn: tuple[str, ...] = ()
+    """The nodes of which it would get one by chance, `node` among them."""
 
 
 def explain(tx: Tx, job: Job, fleet: Fleet, server_started_at: float) -> Explanation | None:
@@ -82,13 +86,11 @@ def _suggested(suggestion: Suggestion) -> str:
     return f"{suggestion.text}: {suggestion.command}" if suggestion.command else suggestion.text
 
 
-def preview(tx: Tx, bundle: Bundle, fleet: Fleet, *, traced: bool = False) -> tuple[Preview, ...]:
-    """One after the other, each taking its room, on a copy of the view; jobs that stay as they are keep their place."""
+def preview(tx: Tx, bundle: Bundle, fleet: Fleet, view: FleetView, *, traced: bool = False) -> tuple[Preview, ...]:
+    """One after the other, each taking its room on `view`, a copy; jobs that stay as they are keep their place."""
     reader = SnapshotReader(tx, fleet, 0.0)
     named = (reader.find(Ref("template", name, bundle.project)) for name in template_names(bundle.spec))
     templates = {template.name: template.spec for template in named if isinstance(template, Template)}
-    with fleet.planning():
-        view = fleet.view.copy()
     expected = expand(bundle.name, bundle.spec, templates)
     active = [made for made in expected if _active(reader, bundle, made)]
     return tuple(_placed(reader, bundle, made, expected, view, traced=traced) for made in active)
@@ -118,13 +120,15 @@ def _placed(
     others = [Mate(Ref("job", o.key.wire, bundle.project), o.spec) for o in expected if o.key != made.key]
     policy = policy_of(pool.spec, reader.scheduling(), archived=pool.deleting)
     job = reader.find(ref)
-    changed = False
-    if isinstance(job, Job) and another_run(job.spec, made.spec):
-        changed = True
-        for allocation in reader.allocations(uid=job.uid):
-            view.drop_claim(allocation.id)
+    changed = isinstance(job, Job) and another_run(job.spec, made.spec)
+    own = [one.id for one in reader.allocations(uid=job.uid)] if isinstance(job, Job) else []
+    for claim in own if changed else ():
+        view.drop_claim(claim)
     request = request_for(ref, made.spec, others, view, now=reader.now)
-    told = tree(trace(request, view, policy)) if traced else ""
+    told = ""
+    if traced:  # what it has is not in its own way
+        with view.without(own) as seen:
+            told = tree(trace(request, seen, policy))
     if isinstance(job, Job) and not changed and job.status.phase == "completed":
         return Preview(name, None, None, "has completed", "completed", tree=told)
     if isinstance(job, Job) and not changed and gave_up(bundle, job):
@@ -136,13 +140,17 @@ def _placed(
     match done.answer:
         case Placed(node=chosen, tier=tier, devices=atoms, inside=inside):
             view.put_claim(claim_for(request, chosen, f"preview/{made.key.wire}", atoms, inside))
-            return Preview(name, chosen, tier, sentence(done), "restarts" if held else "placed", tree=told)
+            answer = "restarts" if held else "placed"
+            within = inside.name if inside is not None else None
+            lots = drawn(done, policy.ranking)
+            return Preview(name, chosen, tier, sentence(done), answer, tree=told, reservation=within, drawn=lots)
         case Provision(tier=tier):
             return Preview(name, None, tier, sentence(done), "provision", tree=told)
         case _:
             help_ = tuple(map(_suggested, would_fit(request, view, policy)))
             missing = _missing(request, view, policy)
-            return Preview(name, None, None, sentence(done), would_fit=help_, tree=told, missing=missing)
+            said = sentence(done) + own_reservations(request, view, policy)
+            return Preview(name, None, None, said, would_fit=help_, tree=told, missing=missing)
 
 
 def _missing(request: Request, view: FleetView, policy: PoolPolicy) -> tuple[str, ...]:

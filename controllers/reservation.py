@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from controllers import placing, reserving
 from controllers.placers.contract import Context, Pending, Placed, Queued
+from controllers.placers.inline import stayed
 from controllers.placers.registry import PLACERS
 from controllers.runtime.controller import Reader
 from controllers.runtime.decision import Decision, Facts, Release, Reserve
@@ -23,6 +24,8 @@ from resources.pool import Pool
 from resources.reference import Ref
 from resources.reservation import RESERVATION_FINALIZER, Reservation, ReservationStatus
 
+TURN_SECONDS = 1.0
+"""How long one gives another one's pass to look after it too."""
 TICK_SECONDS = 30.0
 """How long one without a place waits for a change before it looks again by itself."""
 
@@ -34,11 +37,15 @@ class ReservationView:
     pool: Pool | None = None
     allocations: Sequence[Allocation] = ()
     fleet: FleetView = field(default_factory=FleetView)
+    lost: Collection[str] = ()
+    """Nodes of its allocations that count as lost."""
     capacity_revision: int = 0
     preemptible: Mapping[str, str] = field(default_factory=dict)
     scheduling: Scheduling = PLAIN
     line: Sequence[Reservation] = ()
     """Reservations of the pool that wait, the oldest first."""
+    leader: Ref | None = None
+    """One that has waited longer, and that another pass works on."""
     seekers: Sequence[Ref] = ()
     """Jobs of its holder."""
 
@@ -49,13 +56,17 @@ class ReservationController:
 
     def observe(self, resource: Reservation, reader: Reader) -> ReservationView:
         pool = reader.find(Ref("pool", resource.spec.pool))
+        line, leader = reader.line(resource.spec.pool, resource.ref)
+        allocations = tuple(reader.allocations(uid=resource.uid))
         return ReservationView(
             pool=pool if isinstance(pool, Pool) else None,
-            allocations=tuple(reader.allocations(uid=resource.uid)),
+            allocations=allocations,
+            lost=reserving.lost_nodes(reader, allocations),
             fleet=reader.fleet(),
             capacity_revision=reader.capacity_revision(resource.spec.pool),
             scheduling=reader.scheduling(),
-            line=tuple(one for one in reader.line(resource.spec.pool, resource.ref) if isinstance(one, Reservation)),
+            line=tuple(one for one in line if isinstance(one, Reservation)),
+            leader=leader,
             preemptible=reserving.preemptible(reader, resource) if resource.spec.preempts else {},
             seekers=reserving.seekers(reader, resource),
         )
@@ -72,14 +83,20 @@ class ReservationController:
             return Decision(released, finalizers=(), claims=_release(view.allocations))
         current = status.booked_generation == resource.generation or _planned(resource, view.allocations)
         if view.allocations and _over(view.allocations, now):
-            return _expired(resource, view, "its time is over")
-        if view.allocations and current and not reserving.broken(view.allocations, view.fleet):
+            if current:
+                return _expired(resource, view, "its time is over")
+            given_back = _release(view.allocations)
+            decision = self.decide(resource, replace(view, allocations=()), facts)
+            return replace(decision, claims=(*given_back, *decision.claims))
+        if view.allocations and current and not reserving.broken(view.allocations, view.fleet, view.lost):
             return _holding(resource, view, view.allocations, now)
         if status.phase == "expired" and current:
             return _expired(resource, view, "its time is over")
-        _, end = resource.spec.window(now)
+        _, end = resource.window(now)
         if end is not None and end <= now:
-            return _expired(resource, view, "its time was over before it had a place", booked=False)
+            booked = bool(view.allocations)
+            said = "its time is over" if booked else reserving.TOO_LATE
+            return _expired(resource, view, said, booked=booked)
         return _look(resource, view, facts, now)
 
 
@@ -90,30 +107,26 @@ def _look(resource: Reservation, view: ReservationView, facts: Facts, now: float
         said = after_lost_races(facts.conflicts, list(facts.excluded.values())[-1])
         return replace(_waiting(resource, view, now, "NoFit", said), requeue_after=0.0, no_place_since=None)
     policy = placing.policy_of(view.pool.spec, view.scheduling, archived=view.pool.deleting)
-    own = (*(one.id for one in view.allocations), *_users(resource, view))
+    own = (*(one.id for one in view.allocations), *reserving.users(resource, view.allocations, view.fleet))
     found: Sequence[str] | None = None
+    seats = () if view.lost else reserving.seats(resource, view.allocations, view.fleet)
+    excluded = {**dict.fromkeys(view.lost, "unreachable"), **facts.excluded}
     with view.fleet.without(own) as fleet:
-        context = Context(fleet, policy, now, facts.seed, facts.excluded, _line(resource, view), view.scheduling)
-        answer = PLACERS[view.scheduling.placer].place(resource, context)
+        line = _line(resource, view)
+        context = Context(fleet, policy, now, facts.seed, excluded, line, view.scheduling, view.leader)
+        answer = stayed(resource, seats, context) or PLACERS[view.scheduling.placer].place(resource, context)
         if isinstance(answer, Pending) and resource.spec.gang is None and view.preemptible:
-            request = reserving.request_of(resource, now, facts.excluded)
+            request = reserving.request_of(resource, now, excluded)
             found = victims(request, fleet, policy, view.preemptible)
     match answer:
         case Queued(leader=leader):
-            said = f"waits for its turn behind {leader}"
-            return replace(_waiting(resource, view, now, "NoFit", said), wake=(leader,), no_place_since=None)
+            waiting = _waiting(resource, view, now, "NoFit", f"waits for its turn behind {leader}")
+            return replace(waiting, requeue_after=TURN_SECONDS, no_place_since=None)
         case Pending(reason=reason):
             waiting = _waiting(resource, view, now, "NoFit", reason, found or ())
             return replace(waiting, claims=answer.claims, wake=answer.wake)
         case Placed(allocations=made):
             return _booked(view, answer, _holding(resource, view, made, now))
-
-
-def _users(resource: Reservation, view: ReservationView) -> list[str]:
-    """What jobs have taken of it: where it stays, they stay within."""
-    nodes = (view.fleet.node(name) for name in dict.fromkeys(one.node for one in view.allocations))
-    claims = (claim for node in nodes if node is not None for claim in node.claims.values())
-    return [claim.allocation for claim in claims if claim.inside and claim.reservation == resource.uid]
 
 
 def _line(resource: Reservation, view: ReservationView) -> list[Reservation]:
@@ -169,31 +182,43 @@ def _waiting(
     in_the_way: Sequence[str] = (),
 ) -> Decision:
     """`in_the_way` are allocations of others without which it would fit. What it already has it keeps."""
-    start, end = resource.spec.window(now)
+    start, end = resource.window(now)
+    begun = resource.status.start if resource.status.phase in ("active", "pending") else None
     since = resource.status.waiting_since
     fresh = since is None
+    asked = f"waits for a place: {said}"
+    places, kept_until = _kept(view)
+    if whole := bool(view.allocations) and not reserving.broken(view.allocations, view.fleet, view.lost):
+        asked += f"; keeps what it has on {places}" + ("" if kept_until is None else f" until {rfc3339(kept_until)}")
     names = tuple(dict.fromkeys(view.preemptible[name] for name in in_the_way))
-    whole = bool(view.allocations) and not reserving.broken(view.allocations, view.fleet)
     status = _status(
         resource,
-        condition("Ready", False, "NoFit", f"waits for a place: {said}"),
-        condition("Booked", whole, "Guaranteed" if whole else "NoFit", said),
+        condition("Ready", False, "NoFit", asked),
+        condition("Booked", whole, "Guaranteed" if whole else "NoFit", places if whole else said),
         condition("Unschedulable", True, reason, said),
         phase=resource.status.phase if view.allocations else "pending",
         allocations=tuple(map(reserving.held, view.allocations)),
+        start=begun,
+        end=resource.status.end if view.allocations else None,
         victims=names,
         starts_at=start if names else None,
         booked_generation=resource.status.booked_generation,
         waiting_since=now if fresh else since,
     )
     event = Event("PlacementFailed", "noCapacityInAnyPool", "Warning", {"outcome": "unschedulable", "sentence": said})
-    due = [now + TICK_SECONDS, *(() if end is None else (end,))]
+    due = [now + TICK_SECONDS, *(at for at in (end, kept_until) if at is not None)]
     return Decision(
         status,
         events=(event,) if fresh else (),
         requeue_after=max(min(due) - now, 0.0),
         no_place_since=(resource.spec.pool, view.capacity_revision),
     )
+
+
+def _kept(view: ReservationView) -> tuple[str, float | None]:
+    """Where it is booked as it was asked for before, and until when."""
+    places = ", ".join(dict.fromkeys(one.node for one in view.allocations))
+    return places, view.allocations[0].ends_at if view.allocations else None
 
 
 def _expired(resource: Reservation, view: ReservationView, said: str, *, booked: bool = True) -> Decision:

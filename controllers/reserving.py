@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from controllers.expansion import BUNDLE_LABEL
 from controllers.placing import asks_of_devices
 from controllers.runtime.controller import Reader
 from placement import Amounts, FleetView, Placed, Request, capability_labels
+from placement.staying import Seat
 from resources.allocation import Allocation
 from resources.devices import Booking
+from resources.node import Node
 from resources.reference import Ref
 from resources.reservation import Held, HeldDevice, Reservation, ReservationSpec, ReservedAmounts
 
 DEVICE_LIMITS = "devices.limits"
+TOO_LATE = "its time was over before it had a place"
 KUBERNETES = "binding.kubernetes"
 
 
 def request_of(resource: Reservation, now: float, excluded: Mapping[str, str] | None = None) -> Request:
     """What one member asks."""
     spec = resource.spec
-    start, end = spec.window(now)
+    start, end = resource.window(now)
     return Request(
         owner=f"{resource.project}/{resource.name}",
         pool=spec.pool,
@@ -56,7 +59,7 @@ def capabilities(spec: ReservationSpec) -> tuple[str, ...]:
 
 def allocation(resource: Reservation, placed: Placed, number: int, fleet: FleetView, now: float) -> Allocation:
     spec = resource.spec
-    start, end = spec.window(now)
+    start, end = resource.window(now)
     amounts = Amounts(spec.amounts.vcpu_milli, spec.amounts.cores, spec.amounts.memory_mib)
     node = fleet.node(placed.node)
     if spec.lease and node is not None:
@@ -82,11 +85,11 @@ def allocation(resource: Reservation, placed: Placed, number: int, fleet: FleetV
     )
 
 
-def broken(allocations: Sequence[Allocation], fleet: FleetView) -> bool:
-    """Whether a node of it is gone, or one of its devices is gone or counts no longer."""
+def broken(allocations: Sequence[Allocation], fleet: FleetView, lost: Collection[str]) -> bool:
+    """Whether a node of it is gone or counts as lost, or one of its devices is gone or counts no longer."""
     for one in allocations:
         node = fleet.node(one.node)
-        if node is None:
+        if node is None or one.node in lost:
             return True
         board = node.board
         usable = set() if board is None else {name for at, name in enumerate(board.ids) if board.layout.usable[at]}
@@ -108,6 +111,34 @@ def seekers(reader: Reader, resource: Reservation) -> tuple[Ref, ...]:
     holder = (holder_of(resource.project, resource.spec) or "").rpartition("/")[2]
     jobs = reader.by_label("job", BUNDLE_LABEL, holder.partition(".")[0], resource.project) if holder else ()
     return tuple(job.ref for job in jobs if "." not in holder or job.name == holder)
+
+
+def seats(resource: Reservation, allocations: Sequence[Allocation], fleet: FleetView) -> tuple[Seat, ...]:
+    """Where its members are, those first whose devices are in use; none if there are to be more than there are."""
+    inside = [claim for name in users(resource, allocations, fleet) if (claim := fleet.claim(name)) is not None]
+    used = {(claim.node, device) for claim in inside for device, _ in claim.devices}
+    found = []
+    for one in allocations:
+        mine = [booking.device for booking in one.devices]
+        first = [device for device in mine if (one.node, device) in used]
+        found.append(Seat(one.node, (*first, *(device for device in mine if device not in first)), len(first)))
+    size = 1 if resource.spec.gang is None else resource.spec.gang.size
+    busy = {claim.node for claim in inside}
+    found.sort(key=lambda seat: (-seat.kept, seat.node not in busy))
+    return tuple(found[:size]) if size <= len(found) else ()
+
+
+def lost_nodes(reader: Reader, allocations: Sequence[Allocation]) -> frozenset[str]:
+    """Of the nodes that it is on."""
+    found = (reader.find(Ref("node", name)) for name in {one.node for one in allocations})
+    return frozenset(node.name for node in found if isinstance(node, Node) and node.status.phase == "lost")
+
+
+def users(resource: Reservation, allocations: Sequence[Allocation], fleet: FleetView) -> list[str]:
+    """What jobs have taken of it: where it stays, they stay within."""
+    nodes = (fleet.node(name) for name in dict.fromkeys(one.node for one in allocations))
+    claims = (claim for node in nodes if node is not None for claim in node.claims.values())
+    return [claim.allocation for claim in claims if claim.inside and claim.reservation == resource.uid]
 
 
 def preemptible(reader: Reader, resource: Reservation) -> dict[str, str]:

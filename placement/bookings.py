@@ -23,11 +23,12 @@ class Granted(NamedTuple):
 
 
 class Inside(NamedTuple):
-    """The reservation that a place is in: uid, name, and the end of its window."""
+    """The reservation that a place is in: uid, name, the end of its window, and whose dedicated nodes it may use."""
 
     reservation: str
     name: str
     end: float | None = None
+    tenant: str | None = None
 
 
 NO_DEVICES = Verdict()
@@ -104,7 +105,7 @@ def claim_for(
         request.amounts,
         request.ports,
         request.exclusive,
-        request.tenant,
+        request.tenant if inside is None else inside.tenant,
         tuple((atom.id, atom.units) for atom in devices),
         request.start if end is not None or inside is not None else None,
         end,

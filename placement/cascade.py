@@ -134,11 +134,15 @@ def best_first(entry: Ranked) -> tuple[tuple[int, ...], str]:
 
 def choose(candidates: list[Ranked], ranking: Ranking, seed: Seed) -> Ranked:
     """The best, or one drawn among the first top_n that equal it on all levels but the last."""
-    first = candidates[0]
     if ranking.top_n == 1:
-        return first
-    equals = [entry for entry in candidates[: ranking.top_n] if entry.key[:-1] == first.key[:-1]]
+        return candidates[0]
+    equals = equal_first(candidates, ranking)
     return equals[draw(seed, len(equals))]
+
+
+def equal_first(candidates: list[Ranked], ranking: Ranking) -> list[Ranked]:
+    """Those of the first top_n that equal the best one on all levels but the last."""
+    return [entry for entry in candidates[: ranking.top_n] if entry.key[:-1] == candidates[0].key[:-1]]
 
 
 def lenient(request: Request) -> Request:

@@ -15,11 +15,13 @@ from placement.fullness import SCALE
 from placement.linked import together
 from placement.picks import EXACT, Limits, bits, pick, within, worst_link
 from resources.quantities import plain
-from resources.selectors import ANYTHING, Selector
+from resources.selectors import ANYTHING, Selector, formatted
 
 Topology = Literal["any", "nvlink-all"]
 MOST_ASKS = 8
 MOST_REMEMBERED = 65_536
+MOST_TOLD = 120
+"""Characters of a selector in a reason."""
 SCORES = tuple(SCALE * tenths // 10 for tenths in (5, 0, 2, 4, 6, 8, 10))
 """The topology criterion by worst link; an unknown one is neutral."""
 NEUTRAL = SCALE // 2
@@ -213,11 +215,27 @@ def _too_many(asks: tuple[Ask, ...] | list[Ask], masks: list[int]) -> tuple[Ask,
 
 
 def _short(layout: Layout, free: tuple[int, ...], ask: Ask, mask: int, labels: Mapping[str, str | None]) -> str:
+    """How much there is, and how much there would be without the selector where that is more."""
+    anything = replace(ask, selector=ANYTHING)
     if ask.units == WHOLE:
-        return f"{mask.bit_count()} of {ask.count} {ask.kind} free"
-    some = candidates(layout, free, replace(ask, units=0), labels)
-    best = max((free[at] for at in bits(some)), default=0)
-    return f"{plain(max(best, 0))} of {plain(ask.units)} {ask.kind} free"
+        some, every = mask.bit_count(), candidates(layout, free, anything, labels).bit_count()
+        amounts = str(some), str(ask.count), str(every)
+    else:
+        some = _most(layout, free, replace(ask, units=0), labels)
+        every = _most(layout, free, replace(anything, units=0), labels)
+        amounts = plain(some), plain(ask.units), plain(every)
+    told = f"{amounts[0]} of {amounts[1]} {ask.kind} free"
+    return told if every == some else f"{told} where {spelled(ask.selector)} ({amounts[2]} of any)"
+
+
+def _most(layout: Layout, free: tuple[int, ...], ask: Ask, labels: Mapping[str, str | None]) -> int:
+    """Of what is free of one atom."""
+    return max((free[at] for at in bits(candidates(layout, free, ask, labels)) if free[at] > 0), default=0)
+
+
+def spelled(selector: Selector) -> str:
+    text = formatted(selector)
+    return text if len(text) <= MOST_TOLD else f"{text[: MOST_TOLD - 1]}…"
 
 
 def _selected(selector: Selector, attributes: Mapping[str, str], labels: Mapping[str, str | None]) -> bool:

@@ -61,12 +61,12 @@ def _within(
     scratch = fleet.copy()
     members, keys = [], []
     for number in range(size):
-        done = place(_member(inside, number), scratch, policy, seed=seed, first=policy.ranking.top_n)
+        done = place(member(inside, number), scratch, policy, seed=seed, first=policy.ranking.top_n)
         if not isinstance(done.answer, Placed):
             return None
         members.append(done.answer)
         keys.append(next(entry.key for entry in done.ranked if entry.node == done.answer.node))
-        _book(scratch, inside, done.answer, number)
+        book(scratch, inside, done.answer, number)
     return Gang(tuple(members), domain=value), tuple(keys)
 
 
@@ -76,11 +76,11 @@ def _anywhere(request: Request, fleet: FleetView, policy: PoolPolicy, size: int,
     members: list[Placed] = []
     held: dict[str, int] = {}
     for number in range(size):
-        member = _member(request, number)
+        own = member(request, number)
         near = sorted(held, key=lambda value: (-held[value], value))
         tries: Iterable[Request] = (
-            *(replace(member, labels={**member.labels, domain: value}) for value in near),
-            member,
+            *(replace(own, labels={**own.labels, domain: value}) for value in near),
+            own,
         )
         for asked in tries:
             answer = place(asked, scratch, policy, seed=seed).answer
@@ -90,9 +90,10 @@ def _anywhere(request: Request, fleet: FleetView, policy: PoolPolicy, size: int,
             reason = (
                 answer.reason if isinstance(answer, Unschedulable) else f"no node of tier {answer.tier} is there yet"
             )
-            return Gang((), reason)
+            some = f"{number} of {size} members have a place; for the next: " if number else ""
+            return Gang((), some + reason)
         members.append(answer)
-        _book(scratch, member, answer, number)
+        book(scratch, own, answer, number)
         node = scratch.node(answer.node)
         value = None if node is None else node.label(domain)
         if value is not None:
@@ -100,12 +101,14 @@ def _anywhere(request: Request, fleet: FleetView, policy: PoolPolicy, size: int,
     return Gang(tuple(members))
 
 
-def _member(request: Request, number: int) -> Request:
+def member(request: Request, number: int) -> Request:
+    """The request of one member."""
     return replace(request, owner=f"{request.owner}#{number}")
 
 
-def _book(scratch: FleetView, request: Request, placed: Placed, number: int) -> None:
-    claim = claim_for(_member(request, number), placed.node, f"gang/{number}", placed.devices)
+def book(scratch: FleetView, request: Request, placed: Placed, number: int) -> None:
+    """What one member has taken is in the way of the next."""
+    claim = claim_for(member(request, number), placed.node, f"gang/{number}", placed.devices)
     if request.lease:
         node = scratch.node(placed.node)
         assert node is not None

@@ -111,7 +111,7 @@ def _level(where: str, plain: object, known: tuple[str, ...]) -> Level:
         criterion = ALIASES.get(name, name)
         if criterion not in known:
             raise InvalidRequest(where, f'"{name}" is not one of {", ".join(known)}')
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight <= 1_000_000:
-            raise InvalidRequest(where, f'the weight of "{name}" must be above 0')
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0.001 <= weight <= 1_000_000:
+            raise InvalidRequest(where, f'the weight of "{name}" must be at least 0.001')
         level.append((criterion, round(weight * 1000)))
     return tuple(level)

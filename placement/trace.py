@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from placement.answers import Answer, Placed, Plan, Provision, Unschedulable
 from placement.bookings import Inside
-from placement.cascade import Seed, lenient
+from placement.cascade import Seed, equal_first, lenient
 from placement.filters import refusals
 from placement.fleet import FleetView
 from placement.levels import shares
@@ -24,12 +24,15 @@ from resources.instants import rfc3339
 FIRST_RANKED = 10
 
 Outcome = Literal["placed", "provision", "unschedulable"]
-Verdict = Literal["chosen", "kept", "refused", "not looked at"]
+Verdict = Literal["chosen", "drawn", "kept", "refused", "not looked at"]
 
 
 @dataclass(frozen=True, slots=True)
 class NodeTrace:
-    """One node: its verdict, every refusal (the counted one first) and its levels by name, 0 to 1."""
+    """One node: its verdict, every refusal (the counted one first) and its levels by name, 0 to 1.
+
+    One of those that are `drawn` is taken by chance.
+    """
 
     node: str
     tier: str
@@ -117,6 +120,16 @@ def _within(inside: Inside | None) -> str:
     return f", in its reservation {inside.name}{until}"
 
 
+def drawn(done: Plan, ranking: Ranking) -> tuple[str, ...]:
+    """The nodes that the chosen one was drawn among, the best first; none where nothing was left to chance."""
+    answer = done.answer
+    if not isinstance(answer, Placed) or answer.inside is not None or ranking.top_n == 1:
+        return ()
+    kept = [one for one in done.ranked if one.tier == answer.tier and (answer.violated or not one.violated)]
+    equals = tuple(entry.node for entry in equal_first(kept, ranking)) if kept else ()
+    return equals if len(equals) > 1 and answer.node in equals else ()
+
+
 def summary(done: Plan, ranking: Ranking) -> Summary:
     """`ranking` is the one of the policy that the plan was made under."""
     answer = done.answer
@@ -140,10 +153,11 @@ def trace(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed 
     kept = {entry.node: entry for entry in done.ranked}
     refused = {rejection.node: rejection for rejection in done.rejections}
     nodes = []
+    lots = drawn(done, policy.ranking)
     for entry in done.ranked:
         chosen = isinstance(done.answer, Placed) and done.answer.node == entry.node
-        levels = shares(policy.ranking, entry.key)
-        nodes.append(NodeTrace(entry.node, entry.tier, "chosen" if chosen else "kept", (), levels))
+        verdict: Verdict = "drawn" if entry.node in lots else "chosen" if chosen else "kept"
+        nodes.append(NodeTrace(entry.node, entry.tier, verdict, (), shares(policy.ranking, entry.key)))
     for node in fleet.pool(request.pool):
         if node.name in kept:
             continue

@@ -8,9 +8,12 @@ from typing import NamedTuple
 
 from placement.amounts import NOTHING, Amounts
 from placement.bookings import Inside
+from placement.filters import DEDICATED
 from placement.fleet import FleetView
 from placement.node import Claim, NodeView
 from placement.request import Request
+
+CORDONED = "cordoned"
 
 
 class Part(NamedTuple):
@@ -30,7 +33,8 @@ def parts(request: Request, fleet: FleetView) -> Iterator[Part]:
         node = fleet.node(name)
         if node is not None and node.pool == request.pool and _uses(request, own):
             ends = [claim.end for claim in own if claim.end is not None]
-            inside = Inside(reservation, own[0].owner.rpartition("/")[2], min(ends, default=None))
+            called = own[0].owner.rpartition("/")[2]
+            inside = Inside(reservation, called, min(ends, default=None), own[0].tenant)
             yield Part(part(request, node, own, inside), inside)
 
 
@@ -59,7 +63,14 @@ def part(request: Request, node: NodeView, own: Sequence[Claim], inside: Inside)
             for atom, some in (device for claim in claims for device in claim.devices):
                 units[atom] = units.get(atom, 0) + sign * some
         free = tuple(min(there, units[atom]) for atom, there in zip(node.board.ids, free, strict=True))
-    return bare.like(capacity=capacity, free_units=free, claims=node.claims, timed=False)
+    lease = any(claim.exclusive for claim in own)
+    closed = [reason for reason in node.no_schedule if not _tolerated(reason, inside.tenant, lease=lease)]
+    return bare.like(capacity=capacity, free_units=free, claims=node.claims, timed=False, no_schedule=tuple(closed))
+
+
+def _tolerated(reason: str, tenant: str | None, *, lease: bool) -> bool:
+    """Its reservation's dedication; and a node that somebody has leased as a whole is closed to all others anyway."""
+    return reason == f"{DEDICATED}{tenant}" or (lease and reason == CORDONED)
 
 
 def _active(claim: Claim, now: float | None) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from resources.frozen import Bool, Frozen, Instant, Int, Number, Text
+from resources.frozen import Bool, Frozen, Instant, Int, Number, Text, Timestamp
 from resources.job_entry import JobEntry
 from resources.resource import Resource, Spec, Status
 
@@ -39,12 +39,12 @@ class BundleSpec(Spec):
     pool: Annotated[Text, Field(min_length=1)]
     on_launch: Literal["avoidSpare", "allowSpare"] = "avoidSpare"
     override_reservation: Bool = False
-    start_date_time: Instant | None = None
+    start_date_time: Timestamp | None = None
     resilience_policy: ResiliencePolicy | None = None
     intra_replica_placement: IntraReplicaPlacement = IntraReplicaPlacement()
     priority: Annotated[Int, Field(ge=-1000, le=1000)] = 0
     update: UpdateRule = UpdateRule()
-    restarted_at: Instant | None = None
+    restarted_at: Timestamp | None = None
     jobs: Annotated[tuple[JobEntry, ...], Field(min_length=1, max_length=64)]
 
     @model_validator(mode="after")

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 WHOLE = 1000
 """Units of one device."""
+ID = re.compile(r"[!-+\--~]{1,253}", re.ASCII)
+"""Printable, without a blank, and without the comma that joins ids for a job."""
+CLASS = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", re.ASCII)
+IDS = "1 to 253 printable ASCII characters, no blank and no comma"
+CLASSES = "1 to 63 letters, digits, dots, dashes or underscores, with a letter or a digit at both ends"
+MOST_NUMA = 65535
 
 
 @dataclass(frozen=True)

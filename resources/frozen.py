@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, Strict
 from pydantic.alias_generators import to_camel
 
-from resources.instants import instant, rfc3339
+from resources.instants import instant, rfc3339, timestamp
 
 
 class Frozen(BaseModel):
@@ -53,3 +53,10 @@ Instant = Annotated[
     Field(json_schema_extra={"type": "string", "format": "date-time"}),
 ]
 """Unix seconds inside, RFC 3339 with Z on the wire."""
+Timestamp = Annotated[
+    float,
+    BeforeValidator(timestamp),
+    PlainSerializer(rfc3339, return_type=str, when_used="json"),
+    Field(json_schema_extra={"type": "string", "format": "date-time"}),
+]
+"""An instant in a manifest: written as text, never as a number."""

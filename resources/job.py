@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from resources.bundle import Flag
-from resources.frozen import Bool, Count, Frozen, Instant, Int, Number, Text
+from resources.frozen import Bool, Count, Frozen, Instant, Int, Number, Text, Timestamp
 from resources.job_entry import Names, Requirements, Work
 from resources.resource import Resource, Spec, Status
 
@@ -37,8 +37,8 @@ class JobSpec(Work, Spec):
     requirements: Requirements
     active: Bool = Field(default_factory=lambda given: given["start_mode"] == "auto")
     """Unset, it follows `startMode`; the verbs start and stop set it."""
-    restarted_at: Instant | None = None
-    start_date_time: Instant | None = None
+    restarted_at: Timestamp | None = None
+    start_date_time: Timestamp | None = None
     on_launch: Literal["avoidSpare", "allowSpare"] = "avoidSpare"
     override_reservation: Bool = False
     priority: Int = 0

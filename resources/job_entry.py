@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from resources.device_asks import DeviceAsk
 from resources.frozen import Bool, Count, Frozen, Int, Number, Text
-from resources.names import MAX_LABEL, label_problem
+from resources.names import MAX_LABEL, capability_problem, label_problem
 from resources.quantities import milli
 from resources.schedules import Cron, TimeZone
 
@@ -17,6 +17,9 @@ PORT = re.compile(r"([0-9]{1,5})/(tcp|udp|sctp)", re.ASCII)
 ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 RESERVED_ENV = ("RM_", "NORSK_")
 MAX_COMMAND_BYTES = 128 * 1024
+MAX_MEMORY_MIB = 1024**3
+WHOLE_GPU = "norsk.io/nvidia-gpu"
+"""The capability that stands for a GPU of one's own."""
 PAGE = re.compile(
     r"/.*|http://(localhost|127(\.[0-9]{1,3}){3}|\$\{node\.address\})(:([0-9]{1,5}|\$\{[^}]+\}))?(/.*)?", re.ASCII
 )
@@ -31,6 +34,13 @@ def _no_nul(value: str) -> str:
 
 def _label(value: str) -> str:
     problem = label_problem(value)
+    if problem:
+        raise ValueError(problem)
+    return value
+
+
+def _capability(value: str) -> str:
+    problem = None if value == WHOLE_GPU else capability_problem(value)
     if problem:
         raise ValueError(problem)
     return value
@@ -88,6 +98,9 @@ Environment = Annotated[dict[Text, PlainText], AfterValidator(_environment)]
 Port = Annotated[Text, AfterValidator(_port)]
 Ports = Annotated[tuple[Port, ...], AfterValidator(_distinct)]
 Names = Annotated[tuple[Text, ...], AfterValidator(_distinct)]
+Capabilities = Annotated[tuple[Annotated[Text, AfterValidator(_capability)], ...], AfterValidator(_distinct)]
+Cores = Annotated[Count, Field(le=100_000)]
+Memory = Annotated[Count, Field(le=MAX_MEMORY_MIB)]
 Vcpu = Annotated[Number, Field(gt=0, le=100_000), AfterValidator(_thousandths)]
 GpuPart = Annotated[Number, Field(gt=0, le=1), AfterValidator(_thousandths)]
 """Of one device."""
@@ -129,28 +142,35 @@ class Requirements(Frozen):
     """What a job asks of a node, and what its failure means. Capacity in vCPU."""
 
     required_capacity: Vcpu
-    required_cores: Count = 0
-    required_memory_mib: Annotated[Count, Field(alias="requiredMemoryMiB")] = 0
-    required_capabilities: Names = ()
+    required_cores: Cores = 0
+    required_memory_mib: Annotated[Memory, Field(alias="requiredMemoryMiB")] = 0
+    required_capabilities: Capabilities = ()
     required_host_ports: Ports = ()
     required_gpu_capacity: GpuPart | None = None
-    required_gpu_model: Text | None = None
+    required_gpu_model: Annotated[Text, Field(min_length=1)] | None = None
     devices: Annotated[tuple[DeviceAsk, ...], Field(max_length=6)] = ()
     on_runtime_failure: OnFailure
     essential: Bool = True
     max_restarts_per_hour: Annotated[Int, Field(ge=0, le=1_000_000)] | None = None
+
+    @model_validator(mode="after")
+    def _of_a_gpu(self) -> Requirements:
+        asks = self.required_gpu_capacity is not None or WHOLE_GPU in self.required_capabilities
+        if self.required_gpu_model is not None and not asks:
+            raise ValueError(f"requiredGpuModel: goes with requiredGpuCapacity, or with the capability {WHOLE_GPU}")
+        return self
 
 
 class PartialRequirements(Frozen):
     """Requirements as a template may give them: any of them, none required."""
 
     required_capacity: Vcpu | None = None
-    required_cores: Count | None = None
-    required_memory_mib: Annotated[Count | None, Field(alias="requiredMemoryMiB")] = None
-    required_capabilities: Names | None = None
+    required_cores: Cores | None = None
+    required_memory_mib: Annotated[Memory | None, Field(alias="requiredMemoryMiB")] = None
+    required_capabilities: Capabilities | None = None
     required_host_ports: Ports | None = None
     required_gpu_capacity: GpuPart | None = None
-    required_gpu_model: Text | None = None
+    required_gpu_model: Annotated[Text, Field(min_length=1)] | None = None
     devices: Annotated[tuple[DeviceAsk, ...], Field(max_length=6)] | None = None
     on_runtime_failure: OnFailure | None = None
     essential: Bool | None = None

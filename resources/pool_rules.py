@@ -10,6 +10,9 @@ from typing import Any
 
 from resources.broken_rules import BrokenRule
 
+LEAST_WEIGHT, MOST_WEIGHT = 0.001, 1_000_000
+"""Of a criterion of a ranking: weights count in thousandths."""
+
 
 def broken(document: Mapping[str, Any]) -> Iterator[BrokenRule]:
     listed = document.get("tiers")
@@ -29,6 +32,28 @@ def broken(document: Mapping[str, Any]) -> Iterator[BrokenRule]:
                 yield BrokenRule(f"{where}.scaleOut", words, "severalFixedTiers")
             fixed = index if fixed is None else fixed
         yield from _tier(where, tier)
+    ranking = document.get("ranking")
+    if isinstance(ranking, dict):
+        yield from _ranking(ranking.get("levels"))
+
+
+def _ranking(levels: object) -> Iterator[BrokenRule]:
+    listed = levels if isinstance(levels, list | tuple) else None
+    if listed is not None and not listed:
+        yield BrokenRule("ranking.levels", "at least one level is needed")
+    named: set[str] = set()
+    for index, level in enumerate(listed or ()):
+        where = f"ranking.levels[{index}]"
+        if isinstance(level, list | tuple | dict) and not level:
+            yield BrokenRule(where, "at least one criterion is needed")
+        ids = [name for name in level if isinstance(name, str)] if isinstance(level, list | tuple | dict) else []
+        for name in ids:
+            if name in named:
+                yield BrokenRule(where, f'"{name}" is named twice')
+            named.add(name)
+        for name, weight in level.items() if isinstance(level, dict) else ():
+            if isinstance(weight, int | float) and not LEAST_WEIGHT <= weight <= MOST_WEIGHT:
+                yield BrokenRule(f"{where}.{name}", f"must be between {LEAST_WEIGHT} and {MOST_WEIGHT}")
 
 
 def _tier(where: str, tier: Mapping[str, Any]) -> Iterator[BrokenRule]:

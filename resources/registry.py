@@ -36,14 +36,18 @@ SEEKERS: list[Callable[[], None]] = []
 
 
 def kind_named(word: str) -> Kind | None:
-    """The kind behind a singular, plural or short name, in any case. A word nobody knows may be a new definition's."""
+    """As `known`; a word nobody knows may be a new definition's."""
+    found = known(word)
+    if found is None:
+        seek()
+        found = known(word)
+    return found
+
+
+def known(word: str) -> Kind | None:
+    """The kind behind a singular, plural or short name, in any case. Nothing is looked for, so a seeker may ask it."""
     lower = word.lower()
-    for look in (_nothing_new, *SEEKERS):
-        look()
-        for kind in every():
-            if lower in (kind.name, kind.plural, *kind.short):
-                return kind
-    return None
+    return next((kind for kind in every() if lower in (kind.name, kind.plural, *kind.short)), None)
 
 
 def kind_of_plural(plural: str) -> Kind | None:
@@ -57,10 +61,6 @@ def seek() -> None:
     """Look for definitions that came since."""
     for look in SEEKERS:
         look()
-
-
-def _nothing_new() -> None:
-    return None
 
 
 def every() -> tuple[Kind, ...]:

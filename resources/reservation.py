@@ -7,10 +7,12 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from resources.device_asks import DeviceAsk
-from resources.frozen import Bool, Count, Frozen, Instant, Int, Text
+from resources.frozen import Bool, Count, Frozen, Instant, Int, Text, Timestamp
+from resources.instants import LAST, OUTSIDE
 from resources.resource import Resource, Spec, Status
 
 RESERVATION_FINALIZER = "rmctl/bookings"
+LONGEST_SECONDS = 100 * 366 * 86400
 Phase = Literal["pending", "booked", "active", "expired", "released"]
 
 
@@ -37,9 +39,9 @@ class ReservationSpec(Spec):
     tenant: Text | None = None
     devices: Annotated[tuple[DeviceAsk, ...], Field(max_length=8)] = ()
     amounts: ReservedAmounts = ReservedAmounts()
-    start: Instant | None = None
-    end: Instant | None = None
-    duration_seconds: Annotated[Int, Field(ge=1)] | None = None
+    start: Timestamp | None = None
+    end: Timestamp | None = None
+    duration_seconds: Annotated[Int, Field(ge=1, le=LONGEST_SECONDS)] | None = None
     gang: Gang | None = None
     whole_node: Bool = False
     binding: Literal["host", "node", "kubernetes"] = "host"
@@ -56,6 +58,8 @@ class ReservationSpec(Spec):
             raise ValueError("durationSeconds: end is given too; one of the two")
         if self.start is not None and self.end is not None and self.end <= self.start:
             raise ValueError("end: must be after start")
+        if self.start is not None and self.start + (self.duration_seconds or 0) > LAST:
+            raise ValueError(f"durationSeconds: the end {OUTSIDE}")
         if self.preemptible and self.preempts:
             raise ValueError("preempts: a preemptible reservation takes nothing from others")
         return self
@@ -64,11 +68,6 @@ class ReservationSpec(Spec):
     def lease(self) -> bool:
         """Whether it takes nodes as a whole."""
         return self.whole_node or self.binding == "node"
-
-    def window(self, now: float) -> tuple[float, float | None]:
-        """Start and end, were it booked now."""
-        start = now if self.start is None else self.start
-        return start, self.end if self.duration_seconds is None else start + self.duration_seconds
 
 
 class HeldDevice(Frozen):
@@ -102,3 +101,9 @@ class ReservationStatus(Status):
 
 class Reservation(Resource[ReservationSpec, ReservationStatus]):
     """A reservation as it was read."""
+
+    def window(self, now: float) -> tuple[float, float | None]:
+        """Start and end, were it booked now; one that has begun keeps its start wherever it is booked anew."""
+        spec, begun = self.spec, self.status.start if self.status.phase in ("active", "pending") else None
+        start = spec.start if spec.start is not None else begun if begun is not None else now
+        return start, spec.end if spec.duration_seconds is None else start + spec.duration_seconds

@@ -105,10 +105,10 @@ _EXPECTED = {
     "model_attributes_type": "an object",
 }
 _LIMITS = {
-    "greater_than": "must be > {gt:g}",
-    "greater_than_equal": "must be >= {ge:g}",
-    "less_than": "must be < {lt:g}",
-    "less_than_equal": "must be <= {le:g}",
+    "greater_than": "must be > {gt:.10g}",
+    "greater_than_equal": "must be >= {ge:.10g}",
+    "less_than": "must be < {lt:.10g}",
+    "less_than_equal": "must be <= {le:.10g}",
     "too_short": "at least {min_length} needed",
     "too_long": "at most {max_length}",
     "string_too_short": "must not be empty",

@@ -18,6 +18,7 @@ from controllers.definitions.loading import load
 from controllers.definitions.passes import DefinitionPasses
 from controllers.definitions.proposals import Source
 from controllers.definitions.sdk import Definition
+from controllers.definitions.touching import PassOver
 from controllers.runtime.environment import Threads
 from resources import registry
 from resources.canonical import Document
@@ -34,6 +35,7 @@ from store.tx import Tx
 
 START = 1_800_000_000.0
 MOST_PASSES = 1000
+GONE: Document = {"next": "over", "after": 0.0, "reason": "the process is gone", "unready": ""}
 __all__ = ["Clock", "Invalid", "Seen", "Trial"]
 
 
@@ -220,10 +222,10 @@ class _Runners:
     def find(self, ref: Ref) -> Source:
         return Source(Path(f"{ref.kind}.resource_manager.py"), "in this process")
 
-    def take(self, _path: Path, _digest: str) -> _Runner:
+    def take(self, _path: Path, _digest: str, _project: str) -> _Runner:
         return _Runner(self._definition, self._clock, self.fatal)
 
-    def give_back(self, runner: Any) -> None:
+    def give_back(self, runner: Any, _said: Document) -> None:
         runner.end()
 
     def retire(self, runner: Any, *, now: bool = False) -> None:  # noqa: ARG002  there is no process to hurry
@@ -246,6 +248,8 @@ class _Runner:
         self._fatal = fatal
         self._said: queues.Queue[Document] = queues.Queue()
         self._told: queues.Queue[Document] = queues.Queue()
+        self._asking = threading.Lock()
+        self._over = False
         self._thread: threading.Thread | None = None
 
     def send(self, message: Document) -> None:
@@ -268,13 +272,21 @@ class _Runner:
         return ""
 
     def end(self) -> None:
-        self._told.put({"next": "over", "after": 0.0, "reason": "the process is gone"})
+        self._over = True
+        self._told.put(GONE)
         if self._thread is not None:
             self._thread.join()
 
     def _run(self, message: Document) -> None:
-        self._said.put(reconcile(self._definition, message, self._ask, self._clock, Cancellation()))
+        said = reconcile(self._definition, message, self._ask, self._clock, Cancellation())
+        with self._asking:
+            self._over = True
+        self._said.put(said)
 
     def _ask(self, message: Document) -> Document:
-        self._said.put({"ask": message})
-        return self._told.get()
+        """One question at a time, though a definition may have many tasks; none once its pass is over."""
+        with self._asking:
+            if self._over:
+                raise PassOver(0.0, "the pass is over")
+            self._said.put({"ask": message})
+            return self._told.get()

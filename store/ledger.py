@@ -72,10 +72,16 @@ _barred = prepared(
         node_blocks.c.node == bindparam("n"),
         node_blocks.c.reason != bindparam("own"),
         or_(bindparam("lease", type_=Integer) == 0, node_blocks.c.reason.startswith("dedicated=")),
+        or_(bindparam("leased", type_=Integer) == 0, node_blocks.c.reason != "cordoned"),
     )
     .limit(1)
 )
 """A reason that the claim does not tolerate; the placer's own rule is the filter `schedulable`."""
+_leased = prepared(
+    select(allocations.c.id)
+    .where(allocations.c.uid == bindparam("u"), allocations.c.node == bindparam("n"), allocations.c.lease == 1)
+    .limit(1)
+)
 _block = prepared(upsert(node_blocks).on_conflict_do_nothing())
 _unblock = prepared(
     delete(node_blocks).where(
@@ -106,6 +112,7 @@ def reserve(tx: Tx, allocation: Allocation, labels: Mapping[str, str] | None = N
             raise Short(allocation.node, f"{allocation.id} is held on {found.node}")
         return
     barring = {"n": allocation.node, "own": f"dedicated={allocation.tenant or ''}", "lease": int(allocation.lease)}
+    barring["leased"] = int(_in_a_lease(tx, allocation))
     if tx.execute(_barred, barring).first() is not None:
         raise Short(allocation.node, f"{allocation.node} is no longer schedulable")
     gone = node_labels.missing(tx, allocation.node, labels or {})
@@ -125,6 +132,13 @@ def reserve(tx: Tx, allocation: Allocation, labels: Mapping[str, str] | None = N
     tx.note(Reserved(allocation, placement_log.claimed(tx, allocation)))
     for changed in timed.prolong(tx, allocation):
         tx.note(Reserved(changed, placement_log.claimed(tx, changed)))
+
+
+def _in_a_lease(tx: Tx, allocation: Allocation) -> bool:
+    """Whether a job takes its room from a reservation that has the whole node."""
+    if allocation.inside is None:
+        return False
+    return tx.execute(_leased, {"u": allocation.inside, "n": allocation.node}).first() is not None
 
 
 def release(tx: Tx, allocation_id: str) -> Allocation | None:

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import bindparam, select, text, update
 
 from resources.allocation import Allocation
+from resources.devices import WHOLE
 from resources.windows import Hold, lasting, peak
 from store.allocation_rows import read
 from store.statements import prepared
@@ -91,10 +92,13 @@ def promised(tx: Tx, node: str) -> dict[str, tuple[int, int]]:
 
 
 def prolong(tx: Tx, made: Allocation) -> tuple[Allocation, ...]:
-    """Jobs within a reservation that is booked anew stay for as long as it does, if it still holds all that they do."""
+    """Jobs within a reservation that is booked anew stay for as long as it does.
+
+    What it holds any of must be enough for all of them, and what they take beside it must be free for that long.
+    """
     here = {"u": made.uid, "n": made.node}
     users = () if made.owner.kind == "job" else tuple(map(read, tx.execute(_users, here).all()))
-    if not users or not _covers(made, users):
+    if not users or not _covers(made, users) or not _free_as_long(tx, made):
         return ()
     tx.write(_until, {**here, "e": made.ends_at})
     for user in users:
@@ -103,16 +107,38 @@ def prolong(tx: Tx, made: Allocation) -> tuple[Allocation, ...]:
 
 
 def _covers(made: Allocation, users: Iterable[Allocation]) -> bool:
-    """Whether a booking holds all that these hold together."""
+    """Whether a booking holds all that these hold together, of each thing that it holds at all."""
     asked: dict[str, int] = {}
     for user in users:
         for column in AMOUNTS.values():
             asked[column] = asked.get(column, 0) + getattr(user, column)
         for one in user.devices:
             asked[f"device {one.device}"] = asked.get(f"device {one.device}", 0) + one.units
-    has = {column: getattr(made, column) for column in AMOUNTS.values()}
+    has = {column: getattr(made, column) for column in AMOUNTS.values() if getattr(made, column)}
     has |= {f"device {one.device}": one.units for one in made.devices}
-    return all(has.get(name, 0) >= amount for name, amount in asked.items())
+    held = {name for name in asked if name in has or (made.devices and name.startswith("device "))}
+    return all(has.get(name, 0) >= asked[name] for name in held)
+
+
+def _free_as_long(tx: Tx, made: Allocation) -> bool:
+    """Whether the node has room for everything that is on record there, if jobs within this booking end with it."""
+    here = {"n": made.node}
+
+    def hold(row: Any, amount: int) -> Hold:
+        found = _hold(row, amount, tx.now)
+        return found._replace(end=made.ends_at) if row.inside == made.uid else found
+
+    rows = tx.execute(_timed, here).all()
+    for scalar in tx.execute(_scalars, here).all():
+        column = AMOUNTS.get(scalar.resource)
+        amounts = [getattr(row, column) for row in rows] if column else []
+        holds = [hold(row, amount) for row, amount in zip(rows, amounts, strict=False)]
+        if scalar.allocated - sum(amounts) + peak(holds, tx.now, None) > scalar.capacity:
+            return False
+    booked: dict[str, list[Hold]] = {}
+    for row in tx.execute(_booked, here).all():
+        booked.setdefault(row.device, []).append(hold(row, row.units))
+    return all(peak(holds, tx.now, None) <= WHOLE for holds in booked.values())
 
 
 def window(allocation: Allocation, now: float) -> tuple[float, float | None, bool]:

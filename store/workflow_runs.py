@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 
 from resources.canonical import canonical
 from resources.event import Event
 from resources.reference import Ref
 from resources.resource import Resource
-from resources.workflow_run import ACTIVE, Completion, Request, RunRecord
+from resources.workflow_run import ACTIVE, FINAL, Completion, Request, RunRecord, RunState
 from store import events, holds, queue, resources
 from store.effect_rows import bounded
 from store.errors import EffectMismatch
@@ -29,7 +29,8 @@ LISTED = 1000
 def ensure(tx: Tx, owner: Resource[Any, Any], request: Request) -> RunRecord:
     """The newest attempt of a request; one is made where there is none, or where the last one was interrupted.
 
-    A scheduler hears of it once this is committed. Raises EffectMismatch for another workflow or input.
+    It goes on where that one was. A scheduler hears of it once this is committed. Raises EffectMismatch for another
+    workflow or input.
     """
     found = find(tx, owner.uid, request.key)
     if found is not None and (found.workflow, found.fingerprint) != (request.workflow, request.fingerprint):
@@ -37,11 +38,13 @@ def ensure(tx: Tx, owner: Resource[Any, Any], request: Request) -> RunRecord:
         raise EffectMismatch(request.key, was, f"{request.workflow} {request.fingerprint[:12]}")
     if found is not None and found.state != "interrupted":
         return found
+    if found is not None:
+        return follow(tx, found, found.attempt + 1)
     made = RunRecord(
         run_id=tx.new_uuid(),
         uid=owner.uid,
         key=request.key,
-        attempt=1 if found is None else found.attempt + 1,
+        attempt=1,
         owner=owner.ref,
         workflow=request.workflow,
         fingerprint=request.fingerprint,
@@ -52,6 +55,52 @@ def ensure(tx: Tx, owner: Resource[Any, Any], request: Request) -> RunRecord:
     )
     put(tx, made)
     return made
+
+
+def follow(tx: Tx, run: RunRecord, attempt: int) -> RunRecord:
+    """Another attempt, behind what is on record of one that has ended.
+
+    All that an interrupted one had come to is handed on. Of any other one it is what is done, and what a person must
+    judge; what failed is tried again.
+    """
+    made = replace(
+        run,
+        run_id=tx.new_uuid(),
+        attempt=attempt,
+        state="pending",
+        epoch=0,
+        result=None,
+        error=None,
+        waits_for=None,
+        created_at=tx.now,
+        completed_at=None,
+        forked_from=run.run_id,
+    )
+    put(tx, made)
+    steps = workflow_steps.c
+    if run.state == "interrupted":
+        tx.write(update(workflow_steps).where(steps.run_id == run.run_id).values(run_id=made.run_id))
+        return made
+    uncertain = (steps.state == "started") & (steps.manual == 1)
+    asked = select(workflow_steps).where(steps.run_id == run.run_id, (steps.state == "done") | uncertain)
+    rows = [{**row._mapping, "run_id": made.run_id} for row in tx.execute(asked)]
+    if rows:
+        tx.write(insert(workflow_steps), rows)
+    return made
+
+
+def lineage(tx: Tx, run: RunRecord) -> tuple[tuple[str, ...], RunRecord | None]:
+    """Its id and those of the interrupted attempts that it goes on with, and the run that the first was forked from."""
+    ids = [run.run_id]
+    before = _before(tx, run)
+    while before is not None and before.state == "interrupted":
+        ids.append(before.run_id)
+        before = _before(tx, before)
+    return tuple(ids), before
+
+
+def _before(tx: Tx, run: RunRecord) -> RunRecord | None:
+    return None if run.forked_from is None else by_id(tx, run.forked_from)
 
 
 def put(tx: Tx, made: RunRecord) -> None:
@@ -98,10 +147,23 @@ def of(tx: Tx, uid: str) -> tuple[RunRecord, ...]:
     return tuple(map(_record, tx.execute(asked)))
 
 
-def list_all(tx: Tx, limit: int = LISTED) -> tuple[RunRecord, ...]:
-    """Newest first."""
-    asked = select(table).order_by(table.c.created_at.desc(), table.c.run_id).limit(limit)
-    return tuple(map(_record, tx.execute(asked)))
+def list_all(tx: Tx, *, project: str = "", begins: str = "", limit: int = LISTED) -> tuple[tuple[RunRecord, ...], int]:
+    """Newest first, and how many there are beyond: of more than the limit, those that are not over come before others.
+
+    `begins` is what their ids begin with.
+    """
+    wanted = table.c.run_id.startswith(begins, autoescape=True)
+    if project:
+        wanted &= table.c.owner_project == project
+    over = table.c.state.in_(sorted(FINAL))
+    asked = select(table).where(wanted).order_by(over, table.c.created_at.desc(), table.c.run_id).limit(limit)
+    found = sorted(map(_record, tx.execute(asked)), key=lambda one: one.created_at, reverse=True)
+    count = int(tx.execute(select(func.count()).select_from(table).where(wanted)).scalar_one())
+    return tuple(found), count - len(found)
+
+
+def count(tx: Tx, state: RunState) -> int:
+    return int(tx.execute(select(func.count()).select_from(table).where(table.c.state == state)).scalar_one())
 
 
 def due(tx: Tx) -> tuple[str, ...]:
@@ -170,9 +232,19 @@ def begin(tx: Tx, run_id: str, engine: str, *, new: bool = True) -> RunRecord | 
         return None
     if run.engine != engine and not (new and run.engine is None):
         return None
-    begun = {"state": "running", "epoch": run.epoch + 1, "engine": engine}
+    begun = {"state": "running", "epoch": run.epoch + 1, "engine": engine, "error": None}
     tx.write(update(table).where(table.c.run_id == run_id).values(**begun))
     return replace(run, **begun)  # type: ignore[arg-type]
+
+
+def remark(tx: Tx, run_id: str, why: str) -> None:
+    """Why a run that is due does not go on; its owner looks once."""
+    run = by_id(tx, run_id)
+    if run is not None and run.state in ("pending", "running") and run.error != bounded(why):
+        tx.write(update(table).where(table.c.run_id == run_id).values(error=bounded(why)))
+        owner = resources.by_uid(tx, run.uid)
+        if owner is not None:
+            queue.enqueue(tx, owner.ref)
 
 
 def unknown(tx: Tx, run_ids: Sequence[str]) -> tuple[str, ...]:
@@ -182,13 +254,16 @@ def unknown(tx: Tx, run_ids: Sequence[str]) -> tuple[str, ...]:
     return tuple(one for one in run_ids if one not in known)
 
 
-def cancel(tx: Tx, run: RunRecord, why: str) -> tuple[str, ...]:
-    """An active run ends as failed; the steps of which nobody knows whether they happened."""
+def cancel(tx: Tx, run: RunRecord, why: str) -> None:
+    """An active run ends as failed; steps of which nobody knows whether they happened are told."""
     change(tx, run, state="failed", error=f"cancelled: {why}", completed_at=tx.now, waits_for=None)
     tx.note(RunOver(run.run_id))
     steps = workflow_steps.c
     asked = select(steps.name).where(steps.run_id == run.run_id, steps.state == "started", steps.manual == 1)
-    return tuple(row.name for row in tx.execute(asked.order_by(steps.name)))
+    uncertain = [row.name for row in tx.execute(asked.order_by(steps.name))]
+    if uncertain:
+        words = f"{run.workflow} {run.key}: nobody knows whether these happened: {', '.join(uncertain)}"
+        events.add(tx, run.owner, run.uid, Event("WorkflowUncertain", words, "Warning"))
 
 
 def drop_old(tx: Tx, before: float, most: int) -> int:

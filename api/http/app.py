@@ -61,7 +61,7 @@ def build(services: Services) -> Starlette:
         *Pages(services, threads).routes(),
         *metrics.routes(),
         *records.routes(),
-        Route(f"{ROOT}/batch", Batch(threads).post, methods=["POST"]),
+        Route(f"{ROOT}/batch", Batch(services, threads).post, methods=["POST"]),
         *Planning(services, threads).routes(),
         *Why(services, threads).routes(),
         *Logs(threads, hub).routes(),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,6 +15,7 @@ from api.http.envelope import Submission
 from api.http.lookups import Everything
 from api.http.problems import Cause, Problem, bad_request, together, translated
 from api.http.queries import How
+from api.http.services import Services
 from api.http.threads import Threads
 from resources.canonical import Document
 from resources.frozen import spelled
@@ -34,7 +34,8 @@ Refusals = list[tuple[int, Problem]]
 class Batch:
     """The endpoint of `rmctl apply`."""
 
-    def __init__(self, threads: Threads) -> None:
+    def __init__(self, services: Services, threads: Threads) -> None:
+        self._services = services
         self._threads = threads
 
     async def post(self, request: Request) -> Response:
@@ -44,15 +45,13 @@ class Batch:
         caller = exchange.caller(request)
 
         def carried_out(tx: Tx) -> list[writes.Written]:
-            written = apply(tx, submissions, how)
+            written = apply(tx, submissions, how, self._services.criteria)
             for one in written:
                 audit.wrote(tx, caller, one.resource, one.outcome, spec_moved=one.spec_moved)
             return written
 
-        if any(one.ref.kind == "reservation" for one in submissions):
-            with suppress(ReadOnly):  # well formed; what is not is refused before anything is locked
-                await self._threads.read(lambda tx: apply(tx, submissions, how))
-        written = await self._threads.write(carried_out, dry_run=how.dry_run)
+        booked = any(one.ref.kind == "reservation" for one in submissions)
+        written = await self._threads.write(carried_out, dry_run=how.dry_run, tried=booked)
         warnings = [f"{one.resource.ref}: {text}" for one in written for text in one.warnings]
         items = [item(one) for one in written]
         return exchange.answer({"kind": "BatchResult", "apiVersion": "rmctl/v1", "items": items}, warnings=warnings)
@@ -106,17 +105,20 @@ def submitted(documents: Sequence[object], project: str | None = None) -> list[S
     return found
 
 
-def apply(tx: Tx, submissions: Sequence[Submission], how: How) -> list[writes.Written]:
+def apply(tx: Tx, submissions: Sequence[Submission], how: How, criteria: Sequence[str] = ()) -> list[writes.Written]:
     """All or nothing; raises one problem with all that is wrong. Results stand in the order of the documents."""
-    lookups = Everything(tx, {one.ref: one.spec for one in submissions})
+    lookups = Everything(tx, {one.ref: one.spec for one in submissions}, criteria=criteria)
     written: list[writes.Written] = []
     refused: Refusals = []
     unresolved: list[Unresolved] = []
+    only_tried = False
     for index, submission in enumerate(submissions):
         try:
             written.append(writes.apply(tx, submission, how, lookups, yielding=True))
         except Unresolved as one:
             unresolved.append(one)
+        except ReadOnly:
+            only_tried = True
         except (Problem, Invalid, Undefined, StoreError) as error:
             problem = translated(error, submission.ref)
             if problem is None:
@@ -126,6 +128,8 @@ def apply(tx: Tx, submissions: Sequence[Submission], how: How) -> list[writes.Wr
         raise Unresolved(unresolved[0].ref, partial(_resolve, unresolved))
     if refused:
         raise together(refused)
+    if only_tried:
+        raise ReadOnly
     return written
 
 

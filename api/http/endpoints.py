@@ -99,13 +99,13 @@ class Endpoints:
     async def _create(self, request: Request, kind: Kind, project: str | None) -> Response:
         how = how_of(request)
         submission = envelope.read(await exchange.document(request), kind=kind, project=project)
-        return await self._written(request, how, lambda tx: writes.create(tx, submission, how, Everything(tx)))
+        return await self._written(request, how, lambda tx: writes.create(tx, submission, how, self._everything(tx)))
 
     async def _replace(self, request: Request, ref: Ref) -> Response:
         how = how_of(request)
         document = await exchange.document(request)
         submission = envelope.read(document, kind=kind_of(request), project=ref.project or None, name=ref.name)
-        return await self._written(request, how, lambda tx: writes.replace(tx, submission, how, Everything(tx)))
+        return await self._written(request, how, lambda tx: writes.replace(tx, submission, how, self._everything(tx)))
 
     async def _patch(self, request: Request, ref: Ref) -> Response:
         how = how_of(request)
@@ -115,11 +115,11 @@ class Endpoints:
                 raise bad_request("fieldManager: required to apply")
             document = patches.read_apply(await exchange.body(request))
             submission = envelope.read(document, kind=kind_of(request), project=ref.project or None, name=ref.name)
-            return await self._written(request, how, lambda tx: writes.apply(tx, submission, how, Everything(tx)))
+            return await self._written(request, how, lambda tx: writes.apply(tx, submission, how, self._everything(tx)))
         if media not in patches.MEDIA:
             raise queries.unsupported_media(media, patches.MEDIA)
         patch = patches.of(media, loads(await exchange.body(request)))
-        return await self._written(request, how, lambda tx: writes.change(tx, ref, patch, how, Everything(tx)))
+        return await self._written(request, how, lambda tx: writes.change(tx, ref, patch, how, self._everything(tx)))
 
     async def _written(self, request: Request, how: How, write: writes.Write) -> Response:
         caller = exchange.caller(request)
@@ -129,11 +129,16 @@ class Endpoints:
             audit.wrote(tx, caller, written.resource, written.outcome, spec_moved=written.spec_moved)
             return written, show(tx, written.resource)
 
-        written, document = await self._threads.write(carried_out, dry_run=how.dry_run)
+        written, document = await self._threads.write(
+            carried_out, dry_run=how.dry_run, tried=kind_of(request).name == "reservation"
+        )
         code = 201 if written.outcome == "created" else 200
         response = self._shown(request, document, code, written.warnings)
         response.headers["Rmctl-Outcome"] = written.outcome
         return response
+
+    def _everything(self, tx: Tx) -> Everything:
+        return Everything(tx, criteria=self._services.criteria)
 
     async def _delete(self, request: Request, ref: Ref) -> Response:
         options = await self._options(request)

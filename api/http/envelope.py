@@ -11,17 +11,16 @@ from typing import Any
 from resources.canonical import Document
 from resources.frozen import spelled
 from resources.kind import Kind
-from resources.names import MAX_LABEL, job_key, key_problem, label_problem, wire_of
+from resources.labels import SYSTEM, label_key_problem, pair_problem
+from resources.names import job_key, key_problem, label_problem, wire_of
 from resources.reference import Ref
 from resources.registry import BUILT_IN, every, kind_named
 from resources.resource import KEY_ANNOTATION
-from resources.selectors import KEY, VALUE
 from resources.validation import FieldError, Invalid
 from resources.wire import API_VERSION
 
 MAX_LABELS = 64
 MAX_ANNOTATION_BYTES = 256 * 1024
-SYSTEM = "rmctl/"
 DEFAULT_PROJECT = "default"
 TOP = ("apiVersion", "kind", "metadata", "spec", "status")
 METADATA = ("name", "project", "namespace", "labels", "annotations", "uid", "resourceVersion")
@@ -211,32 +210,17 @@ def _label_problems(labels: Mapping[str, str]) -> Iterable[FieldError]:
     if len(labels) > MAX_LABELS:
         yield FieldError("metadata.labels", f"at most {MAX_LABELS} labels, got {len(labels)}")
     for key, value in labels.items():
-        where = f"metadata.labels.{printable(key)}"
-        if not KEY.fullmatch(key):
-            yield FieldError(where, _key_problem(key))
-        elif len(value) > MAX_LABEL:
-            yield FieldError(where, f"at most {MAX_LABEL} characters")
-        elif not VALUE.fullmatch(value) and not (key.startswith(SYSTEM) and value == "*"):
-            yield FieldError(where, f"must match {VALUE.pattern.replace('?:', '')}")
+        problem = pair_problem(key, value)
+        if problem is not None and not (key.startswith(SYSTEM) and value == "*"):
+            yield FieldError(f"metadata.labels.{printable(key)}", problem)
 
 
 def _annotation_problems(annotations: Mapping[str, str]) -> Iterable[FieldError]:
     for key in annotations:
         if not ANNOTATION.fullmatch(key):
-            yield FieldError(f"metadata.annotations.{printable(key)}", _key_problem(key))
+            yield FieldError(f"metadata.annotations.{printable(key)}", label_key_problem(key))
     if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > MAX_ANNOTATION_BYTES:
         yield FieldError("metadata.annotations", f"at most {MAX_ANNOTATION_BYTES} bytes in all (256 KiB)")
-
-
-def _key_problem(key: str) -> str:
-    prefix, slash, name = key.rpartition("/")
-    if slash and not name:
-        return "expected PREFIX/NAME, the name is missing"
-    if len(name) > MAX_LABEL:
-        return f"the name: at most {MAX_LABEL} characters"
-    if len(prefix) > 253:
-        return "the prefix: at most 253 characters"
-    return "expected [PREFIX/]NAME of letters, digits, - _ and ."
 
 
 def _unknown(path: str, key: str, known: Iterable[str]) -> FieldError:

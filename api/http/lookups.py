@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from resources.canonical import Document
 from resources.job import Job
@@ -13,10 +13,16 @@ from store.tx import Tx
 
 
 class Everything:
-    """References resolved against a set of documents and one transaction."""
+    """References resolved against a set of documents and one transaction.
 
-    def __init__(self, tx: Tx, together: Mapping[Ref, Document] | None = None) -> None:
+    `criteria` are the ids that rankings may name.
+    """
+
+    def __init__(
+        self, tx: Tx, together: Mapping[Ref, Document] | None = None, *, criteria: Collection[str] = ()
+    ) -> None:
         self._tx = tx
+        self._criteria = criteria
         self._together = together or {}
 
     def pool(self, name: str) -> Document | None:
@@ -31,6 +37,9 @@ class Everything:
 
     def secret(self, project: str, name: str, key: str) -> bool:
         return secret_index.stands(self._tx, project, name, key)
+
+    def criteria(self) -> Collection[str]:
+        return self._criteria
 
     def fenced(self, pool: str) -> Iterable[str]:
         jobs = (job for job in resources.list_all(self._tx, "job") if isinstance(job, Job))

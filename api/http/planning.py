@@ -30,7 +30,10 @@ class Planning:
         return [Route(f"{ROOT}/plan", self.plan, methods=["POST"])]
 
     async def plan(self, request: Request) -> Response:
-        """The batch is applied and rolled back; in between the placer is asked about what it holds."""
+        """The batch is applied and rolled back; in between the placer is asked about what it holds.
+
+        Each document takes its room before the next is looked at, in the order in which they were given.
+        """
         body = await exchange.document(request)
         how, documents, project = batch.read(
             body, queries.how(request.query_params, request.headers.get("user-agent", ""))
@@ -39,15 +42,15 @@ class Planning:
         traced = queries.flag(request.query_params, "trace")
 
         def planned(tx: Tx) -> list[Document]:
-            items = []
-            for written in batch.apply(tx, submissions, how):
+            items, scratch = [], self._services.scratch()
+            for written in batch.apply(tx, submissions, how, self._services.criteria):
                 item = batch.item(written)
                 if isinstance(written.resource, Bundle):
-                    previews = self._services.plan(tx, written.resource, traced)
+                    previews = self._services.plan(tx, written.resource, traced, scratch)
                     item["placements"] = [_told(one) for one in previews]
                     item["warnings"] = [text for one in previews for text in _warnings(one)]
                 if isinstance(written.resource, Reservation):
-                    item["preview"] = self._services.foresee(tx, written.resource)
+                    item["preview"] = self._services.foresee(tx, written.resource, scratch)
                 items.append(item)
             return items
 
@@ -72,6 +75,10 @@ def _told(one: Preview) -> Document:
         "tier": one.tier,
         "sentence": one.sentence,
     }
+    if one.reservation is not None:
+        told["reservation"] = one.reservation
+    if one.drawn:
+        told["drawn"] = list(one.drawn)
     if one.would_fit:
         told["wouldFit"] = list(one.would_fit)
     if one.missing:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from api.http.envelope import SYSTEM, Submission
+from api.http.envelope import Submission
 from api.http.problems import Problem, conflict, forbidden, stale
 from resources import merge
 from resources.canonical import Document
+from resources.labels import SYSTEM
 from resources.names import job_key
 from resources.reference import Ref
 from resources.registry import KINDS
@@ -65,10 +66,17 @@ def system_labels(live: Stored | None, labels: Mapping[str, str]) -> list[FieldE
     """Labels under rmctl/ may be repeated, never set or changed."""
     standing = live.labels if live is not None else {}
     return [
-        FieldError(f"metadata.labels.{key}", "labels that start with rmctl/ are the system's")
-        for key, value in labels.items()
-        if key.startswith(SYSTEM) and standing.get(key) != value
+        _of_the_system(key) for key, value in labels.items() if key.startswith(SYSTEM) and standing.get(key) != value
     ]
+
+
+def taken_off(live: Stored, labels: Mapping[str, str]) -> list[FieldError]:
+    """Labels under rmctl/ that would be gone."""
+    return [_of_the_system(key) for key in live.labels if key.startswith(SYSTEM) and key not in labels]
+
+
+def _of_the_system(key: str) -> FieldError:
+    return FieldError(f"metadata.labels.{key}", "labels that start with rmctl/ are the system's")
 
 
 def of_a_job(live: Stored | None, ref: Ref, before: Document, after: Document) -> Problem | None:

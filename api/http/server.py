@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from api.http import audit, core_openapi, discovery, exchange, openapi, openapi_v2
 from api.http.endpoints import ROOT
-from api.http.envelope import SYSTEM, printable
+from api.http.envelope import printable
 from api.http.hub import Hub
 from api.http.problems import Problem, bad_request, invalid
 from api.http.services import Services
@@ -20,6 +20,7 @@ from api.http.threads import Threads
 from resources.canonical import Document
 from resources.frozen import spelled
 from resources.instants import rfc3339
+from resources.labels import SYSTEM
 from resources.names import label_problem
 from resources.reference import Ref
 from resources.selectors import KEY, VALUE

@@ -71,6 +71,10 @@ class Preview(Protocol):
     def tree(self) -> str: ...
     @property
     def missing(self) -> Sequence[str]: ...
+    @property
+    def reservation(self) -> str | None: ...
+    @property
+    def drawn(self) -> Sequence[str]: ...
 
 
 class Replay(Protocol):
@@ -111,12 +115,14 @@ Explainer = Callable[[Tx, Job], Explanation | None]
 """Asks the pure placer about a job as it stands, against the present fleet; None where there is nothing to explain."""
 Executor = Callable[[str, ExecJob, float], Answer]
 """(node, command, seconds) to what came of it; blocks until the node has answered, or the seconds are over."""
-Planner = Callable[[Tx, Bundle, bool], Sequence[Preview]]
+Scratch = Callable[[], object]
+"""A view of the fleet on which previews of one request take their room, one after the other."""
+Planner = Callable[[Tx, Bundle, bool, object], Sequence[Preview]]
 """Asks the pure placer where the jobs of a bundle would go, with its whole trace or not; the bundle need not be
 stored."""
 Replayer = Callable[[Tx, int], "Replay | None"]
 """A decision made again, by the id of its event."""
-Foreseer = Callable[[Tx, Reservation], Document]
+Foreseer = Callable[[Tx, Reservation, object], Document]
 """Where a reservation would be booked now: {fits, candidates, reason}."""
 
 
@@ -132,11 +138,11 @@ def _no_replay(_tx: Tx, _event: int) -> Replay | None:
     return None
 
 
-def _unforeseen(_tx: Tx, _reservation: Reservation) -> Document:
+def _unforeseen(_tx: Tx, _reservation: Reservation, _scratch: object) -> Document:
     return {}
 
 
-def _nowhere(_tx: Tx, _bundle: Bundle, _traced: bool) -> Sequence[Preview]:
+def _nowhere(_tx: Tx, _bundle: Bundle, _traced: bool, _scratch: object) -> Sequence[Preview]:
     return ()
 
 
@@ -158,7 +164,10 @@ class Services:
     """A fresh unguessable text: what a join token is."""
     tokens: Mapping[str, Caller] = field(default_factory=dict)
     explain: Explainer = _nothing
+    scratch: Scratch = object
     plan: Planner = _nowhere
+    criteria: Sequence[str] = ()
+    """What the rankings of pools may name."""
     foresee: Foreseer = _unforeseen
     replay: Replayer = _no_replay
     recheck_seconds: float = 30.0
@@ -175,8 +184,9 @@ class Services:
     """Instances that nodes told of and nobody knows, while effects are held."""
     secrets: SecretFiles | None = None
     """Where the values of secrets are kept; None where this server keeps none."""
-    lend: Callable[[str, Path], None] | None = None
-    """Lets passes of a kind run behind a socket of this machine."""
+    lend: Callable[[Ref, Path, Path], None] | None = None
+    """Lets passes of a kind in a project run behind a socket of this machine, whose owner works on this file of it.
+    Raises Undefined, NotLent."""
     shape: Callable[[Ref], Shape] | None = None
     """Asks the file behind a kind in a project for its models. Raises Undefined."""
     shapes: Callable[[], Sequence[Shape]] = tuple

@@ -45,19 +45,28 @@ def choice(tx: Tx, job: Stored) -> tuple[Row, ...]:
     """The node that was chosen, those that it was chosen over, and why the others were refused, as it was then."""
     decided = _decision(tx, job)
     ranked = decided.payload.get("ranked") if decided is not None else None
-    if decided is None or not isinstance(ranked, list) or not ranked or ranked[0].get("node") != job.status.node:
+    if decided is None or not isinstance(ranked, list):
         return ()
-    rows: list[Row] = []
-    best = ranked[0]
+    best = next((one for one in ranked if one.get("node") == job.status.node), None)
+    if best is None:
+        return ()
+    lots = decided.payload.get("drawn") or ()
+    rows: list[Row] = [(str(best["node"]), "chosen", _drawn(lots) or _alone(ranked))]
     for one in ranked[:FIRST_RANKED]:
         if one is best:
-            rows.append((str(one["node"]), "chosen", _alone(ranked)))
+            continue
+        if one["node"] in lots:
+            rows.append((str(one["node"]), "fits too", "could have been drawn"))
         else:
             rows.append((str(one["node"]), "fits too", _worse(best["levels"], one["levels"])))
     refused = decided.payload.get("refused")
     if isinstance(refused, Mapping):
         rows += [(f"{count} more", "refused", str(reason)) for reason, count in sorted(refused.items())]
     return tuple(rows)
+
+
+def _drawn(lots: Sequence[Any]) -> str:
+    return f"drawn among {len(lots)} that are equal on all levels but the last" if lots else ""
 
 
 def _alone(ranked: Sequence[Any]) -> str:

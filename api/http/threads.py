@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TypeVar
 
 from resources.kind import SourceChanged, Unresolved
+from store.errors import ReadOnly
 from store.store import Store
 from store.tx import Tx
 
@@ -53,8 +55,14 @@ class Threads:
 
         return await asyncio.get_running_loop().run_in_executor(self._readers, snapshot)
 
-    async def write(self, fn: Callable[[Tx], T], *, dry_run: bool = False) -> T:
-        """Durable when it returns; a dry run takes the same way and is rolled back."""
+    async def write(self, fn: Callable[[Tx], T], *, dry_run: bool = False, tried: bool = False) -> T:
+        """Durable when it returns; a dry run takes the same way and is rolled back.
+
+        What is `tried` runs in a snapshot first, up to its first write: what is refused there never asks for the lock.
+        """
+        if tried:
+            with suppress(ReadOnly, Unresolved):
+                await self.read(fn)
         carried_out = self._tried if dry_run else self._store.write
         return await asyncio.get_running_loop().run_in_executor(self._writers, _resolved, carried_out, fn)
 

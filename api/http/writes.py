@@ -8,7 +8,7 @@ from dataclasses import replace as replace_with
 from typing import Any, Literal
 
 from api.http import handover, ownership, pruning, rules
-from api.http.envelope import SYSTEM, Submission
+from api.http.envelope import Submission
 from api.http.lookups import Everything
 from api.http.problems import (
     Cause,
@@ -28,6 +28,7 @@ from resources import canonical, merge
 from resources.canonical import Document
 from resources.defined import status_of
 from resources.kind import Undefined
+from resources.labels import SYSTEM
 from resources.reference import Ref
 from resources.registry import BUILT_IN, BY_NAME
 from resources.resource import Resource, Status
@@ -139,6 +140,9 @@ def change(tx: Tx, ref: Ref, patch: Patch, how: How, lookups: Everything) -> Wri
         raise not_found(ref)
     submission, desired = patch(tx, live)
     rules.preconditions(live, submission)
+    strange = rules.taken_off(live, desired["labels"] or {})
+    if strange:
+        raise invalid(strange, ref)
     return _updated(tx, live, desired, how, lookups, rules.ignored(live, submission))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import get_args
 
 from api.proto import agent_pb2 as wire
-from resources.devices import Device
+from resources.devices import CLASS, CLASSES, ID, IDS, Device
 from resources.facts import Driver, Instance, InstanceState, Inventory, Nic
 
 MOST_DEVICES = 256
@@ -120,8 +120,10 @@ def _devices(messages: Iterable[wire.Device]) -> tuple[Device, ...]:
     found: dict[str, Device] = {}
     for message in messages:
         kind = getattr(message, "class")
-        if not message.id or not kind:
-            raise ValueError("inventory.devices: id and class are required")
+        if not ID.fullmatch(message.id):
+            raise ValueError(f"inventory.devices.id: {message.id!r} is not {IDS}")
+        if not CLASS.fullmatch(kind):
+            raise ValueError(f"inventory.devices.class: {kind!r} is not {CLASSES}")
         if message.id in found:
             raise ValueError(f'inventory.devices: "{message.id}" is listed twice')
         found[message.id] = Device(

@@ -7,14 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from controllers.definitions.channel import Broken
+from controllers.definitions.channel import Broken, Garbled
 from controllers.definitions.conversation import converse
 from controllers.definitions.loading import source
 from controllers.definitions.pool import Pool
 from controllers.definitions.processes import Process
+from controllers.runtime.patience import Patience
 from resources.canonical import Document
 from resources.workflow_run import RunRecord, StepRecord
 from store import workflow_steps
+from store.environment import Environment
 from store.store import Store
 from store.tx import Tx
 
@@ -29,8 +31,11 @@ class Carrier(Protocol):
     name: str
     """What the record of a run says of who keeps its steps."""
 
-    def ready(self) -> bool:
-        """Waits until runs can be carried out; False once nothing is to be begun any more."""
+    def ready(self, told: Callable[[str], None]) -> bool:
+        """Waits until runs can be carried out; False once nothing is to be begun any more.
+
+        `told` hears why it waits.
+        """
         ...
 
     def carry(self, run: RunRecord, path: Path) -> Document:
@@ -46,13 +51,13 @@ class Carrier(Protocol):
 class StoreCarrier:
     name = "store"
 
-    def __init__(self, store: Store, pool: Pool, clock: Callable[[], float]) -> None:
-        self._store = store
+    def __init__(self, store: Store, environment: Environment, pool: Pool) -> None:
+        self._patience = Patience(store, environment)
+        self._clock = environment.monotonic
         self._pool = pool
-        self._clock = clock
         self._at_work: dict[str, Process] = {}
 
-    def ready(self) -> bool:
+    def ready(self, _told: Callable[[str], None]) -> bool:
         return True
 
     def carry(self, run: RunRecord, path: Path) -> Document:
@@ -61,6 +66,9 @@ class StoreCarrier:
         self._at_work[run.run_id] = runner
         try:
             said = converse(runner, run.input, partial(self._answer, run), self._clock)
+        except Garbled as error:
+            self._pool.retire(runner, now=True)
+            return {"failed": f"the workflow said {error}"}
         except BaseException as error:
             self._pool.retire(runner, now=True)
             if isinstance(error, Broken):
@@ -68,10 +76,7 @@ class StoreCarrier:
             raise
         finally:
             self._at_work.pop(run.run_id, None)
-        if said.get("spent"):
-            self._pool.retire(runner)
-        else:
-            self._pool.give_back(runner)
+        self._pool.give_back(runner, said)
         return said
 
     def interrupt(self, run_id: str) -> None:
@@ -80,15 +85,16 @@ class StoreCarrier:
             runner.interrupt()
 
     def stop(self) -> None:
+        self._patience.stop()
         for run_id in tuple(self._at_work):
             self.interrupt(run_id)
 
     def _answer(self, run: RunRecord, ask: Document) -> Document:
-        return self._store.write(partial(answer, run=run, ask=ask))
+        return self._patience.write(partial(answer, run=run, ask=ask))
 
 
 def answer(tx: Tx, *, run: RunRecord, ask: Document) -> Document:
-    """What the record says of a step. Raises Superseded, and Broken for what may not be asked."""
+    """What the record says of a step. Raises Superseded, and Garbled for what may not be asked."""
     match ask:
         case {"step": "begin", "name": str() as name, "manual": bool() as manual}:
             return _shown(workflow_steps.begin(tx, run, name, manual=manual))
@@ -99,7 +105,7 @@ def answer(tx: Tx, *, run: RunRecord, ask: Document) -> Document:
         case {"step": "end", "name": str() as name}:
             workflow_steps.end(tx, run, name, result=ask.get("result"))
         case _:
-            raise Broken("a workflow asked for what it may not ask")
+            raise Garbled("what it may not say")
     return {"next": "ok"}
 
 

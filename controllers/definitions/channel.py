@@ -5,28 +5,15 @@ from __future__ import annotations
 import json
 import os
 import socket
+import struct
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from controllers.definitions.masking import mask
 from resources.canonical import Document, canonical
 
 MAX_LINE = 8 * 1024 * 1024
 CHUNK = 65536
-STARS = b"***"
-LEAST_SECRET = 6
-"""Characters."""
-
-
-def mask(secrets: Iterable[str]) -> Callable[[bytes], bytes]:
-    """Puts stars where a secret stands. One that is as short as a word would blank out words, and is left."""
-    known = sorted((one.encode() for one in secrets if len(one) >= LEAST_SECRET), key=len, reverse=True)
-
-    def masked(text: bytes) -> bytes:
-        for one in known:
-            text = text.replace(one, STARS)
-        return text
-
-    return masked
 
 
 class Broken(Exception):
@@ -37,20 +24,29 @@ class Garbled(Broken):
     """The other side is there, and said what is no message."""
 
 
-class Channel:
-    """Blocking; whoever waits says for how long."""
+class Stuck(Broken):
+    """The other side is there, and takes nothing in."""
 
-    def __init__(self, end: socket.socket, *, secrets: Iterable[str] = ()) -> None:
-        """`secrets` are masked in whatever the other side says."""
+
+class Channel:
+    """Blocking; whoever waits for an answer says for how long."""
+
+    def __init__(self, end: socket.socket, *, secrets: Iterable[str] = (), patience: float = 0.0) -> None:
+        """`secrets` are masked in whatever the other side says. `patience`: the seconds that it has to take some in."""
         self._socket = end
-        self._mask = mask(json.dumps(one, ensure_ascii=False)[1:-1] for one in secrets)
+        if patience:
+            seconds = struct.pack("@ll", int(patience), int(patience % 1 * 1e6))
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds)
+        self._mask = mask(secrets, lambda text: json.dumps(text, ensure_ascii=False)[1:-1])
         self._read = bytearray()
 
     def send(self, message: Document) -> None:
-        """Raises Broken."""
+        """Raises Broken, Stuck."""
         try:
             self._socket.settimeout(None)
             self._socket.sendall(canonical(message).encode() + b"\n")
+        except BlockingIOError as error:
+            raise Stuck("took nothing in") from error
         except OSError as error:
             raise Broken(str(error)) from error
 
@@ -72,6 +68,18 @@ class Channel:
         line = bytes(self._read[:end])
         del self._read[: end + 1]
         return _message(self._mask(line))
+
+    @property
+    def quiet(self) -> bool:
+        """Nothing has come that nobody has read, and the other side is there."""
+        try:
+            self._socket.settimeout(0)
+            self._socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return not self._read
+        except OSError:
+            return False
+        return False
 
     def listen(self, take: Callable[[Document], None]) -> None:
         """Hand over what comes; ends the process as soon as the other side is gone, whatever else it is at."""

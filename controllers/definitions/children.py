@@ -6,7 +6,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from controllers.definitions.touching import Ask, EffectMismatch, PassOver, Step, carried_out, done, named
+from controllers.definitions.touching import EffectMismatch, PassOver, Promises, Step, named
 from resources.canonical import Document
 
 
@@ -33,9 +33,8 @@ class Run:
 class Workflows:
     """`ctx.workflows`."""
 
-    def __init__(self, ask: Ask, *, is_async: bool) -> None:
-        self._ask = ask
-        self._is_async = is_async
+    def __init__(self, promises: Promises) -> None:
+        self._promises = promises
 
     def ensure(self, *, key: str, workflow: str, input: Document) -> Any:  # noqa: A002  the word for it
         """The `Run` of this key, started now if it was not before; to be awaited in an async `reconcile`.
@@ -45,7 +44,7 @@ class Workflows:
         """
         named(request_key=key, workflow=workflow)
         steps = _ensured({"workflow": "ensure", "key": key, "name": workflow, "input": input})
-        return carried_out(steps, self._ask) if self._is_async else done(steps, self._ask)
+        return self._promises.give(steps, f"ctx.workflows.ensure of {key}")
 
 
 def _ensured(message: Document) -> Generator[Step, Any, Run]:

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from controllers.definitions import results
 from controllers.definitions.children import Workflows
-from controllers.definitions.touching import Ask, Effects
+from controllers.definitions.touching import Ask, Effects, Promises
 from resources.canonical import Document
 from resources.names import TYPE
 
@@ -19,8 +19,8 @@ class Clock(Protocol):
         ...
 
 
-class Cancelled(Exception):
-    """The pass is over its deadline, or its server stops."""
+class Cancelled(BaseException):
+    """The pass is over its deadline, its run was cancelled, or its server stops. No `except Exception` stops it."""
 
 
 class Cancellation:
@@ -59,8 +59,9 @@ class Context:
     ) -> None:
         self.clock = clock
         self.cancellation = cancellation
-        self.effects = Effects(ask, unsettled, is_async=is_async)
-        self.workflows = Workflows(ask, is_async=is_async)
+        self.promises = Promises(ask, is_async=is_async)
+        self.effects = Effects(self.promises, unsettled)
+        self.workflows = Workflows(self.promises)
         self.told: list[Document] = []
 
     @property

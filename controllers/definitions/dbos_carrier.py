@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import threading
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from importlib.util import find_spec
@@ -12,12 +14,14 @@ from queue import SimpleQueue
 import structlog
 
 from controllers.definitions.carrier import Died, answer
-from controllers.definitions.channel import Broken
+from controllers.definitions.channel import Broken, Garbled, Stuck
 from controllers.definitions.loading import Unusable
 from controllers.definitions.processes import Limits, Process, reap
+from controllers.runtime.patience import Patience
 from resources.canonical import Document
 from resources.workflow_run import RunRecord
 from store import workflow_runs, workflow_steps
+from store.environment import Environment
 from store.store import Store
 from store.tx import Tx
 from store.workflow_steps import Superseded
@@ -26,6 +30,9 @@ log = structlog.get_logger("rmctl.workflow")
 MODULE = "controllers.definitions.dbos_worker"
 LOAD_SECONDS = 60.0
 GRACE_SECONDS = 10.0
+PING_SECONDS = 5.0
+MOST_UNANSWERED = 12
+"""A worker that leaves so many pings in a row unanswered hangs, and is ended as if it had died."""
 LOST = "go on without the steps that workflows.db has lost"
 Talk = SimpleQueue[Document | None]
 
@@ -41,16 +48,21 @@ class Worker:
         self._talks: dict[str, Talk] = {}
         self._lock = threading.Lock()
         self._over = False
+        self._ended = threading.Event()
+        self._outbox: SimpleQueue[Document] = SimpleQueue()
+        self._unanswered = 0
         runners = notes.with_name("workflow-runners")
         reap(runners)
         patient = Limits(0, max(limits.load_seconds, LOAD_SECONDS), GRACE_SECONDS, limits.pass_on)
         self.process = Process(file, "-", patient, notes, module=MODULE)
-        self._tell({"do": "setup", **asdict(limits), "pass_on": list(limits.pass_on), "notes": str(runners)})
+        self._told({"do": "setup", **asdict(limits), "pass_on": list(limits.pass_on), "notes": str(runners)})
         said = self.process.load()
         if "loaded" not in said:
             self.process.end(now=True)
             raise Unusable(str(said.get("unusable")))
-        threading.Thread(target=self._read, name=f"workflow-worker-{self.process.pid}", daemon=True).start()
+        for work in (self._read, self._write, self._watch):
+            name = f"workflow-worker-{self.process.pid}{work.__name__}"
+            threading.Thread(target=work, name=name, daemon=True).start()
 
     @property
     def alive(self) -> bool:
@@ -67,15 +79,29 @@ class Worker:
         return made
 
     def tell(self, message: Document) -> None:
-        """A worker that is gone is noticed by who listens."""
-        with self._lock:
-            self._tell(message)
+        """Waits for nothing: a worker that hangs, or is gone, is noticed by who listens."""
+        self._outbox.put(message)
 
-    def _tell(self, message: Document) -> None:
+    def _write(self) -> None:
+        while not self._ended.is_set():
+            self._told(self._outbox.get())
+
+    def _told(self, message: Document) -> None:
         try:
             self.process.channel.send(message)
+        except Stuck:
+            self.process.signal(signal.SIGKILL)
         except Broken:
             return
+
+    def _watch(self) -> None:
+        while not self._ended.wait(PING_SECONDS):
+            if self._unanswered >= MOST_UNANSWERED:
+                log.error("the worker of workflows hangs and is ended", pid=self.process.pid)
+                self.process.signal(signal.SIGKILL)
+                return
+            self._unanswered += 1
+            self.tell({"do": "ping"})
 
     def _read(self) -> None:
         try:
@@ -83,6 +109,8 @@ class Worker:
                 self._heard(said)
         except (Broken, OSError):
             self.process.end(now=True)
+        self._ended.set()
+        self.tell({"do": "ping"})  # the writing thread looks up once more
         with self._lock:
             self._over = True
             talks = tuple(self._talks.values())
@@ -90,6 +118,9 @@ class Worker:
             one.put(None)
 
     def _heard(self, said: Document) -> None:
+        if "pong" in said:
+            self._unanswered = 0
+            return
         if "known" in said:
             with self._store.read() as tx:
                 gone = workflow_runs.unknown(tx, said["known"])
@@ -106,8 +137,9 @@ class DbosCarrier:
 
     name = "dbos"
 
-    def __init__(self, store: Store, file: Path, limits: Limits, notes: Path) -> None:
+    def __init__(self, store: Store, environment: Environment, file: Path, limits: Limits, notes: Path) -> None:
         self._store = store
+        self._patience = Patience(store, environment)
         self._file = file
         self._limits = limits
         self._notes = notes
@@ -115,7 +147,7 @@ class DbosCarrier:
         self._starting = threading.Lock()
         self._stopping = threading.Event()
 
-    def ready(self) -> bool:
+    def ready(self, told: Callable[[str], None]) -> bool:
         seconds = 1.0
         with self._starting:
             while not self._stopping.is_set():
@@ -127,6 +159,7 @@ class DbosCarrier:
                         self._worker.process.end()
                 except Unusable as error:
                     log.error("the worker of workflows does not come up", error=str(error))
+                    told(f"the worker of workflows does not come up: {error}")
                     self._stopping.wait(seconds)
                     seconds = min(seconds * 2, 30.0)
         return False
@@ -136,12 +169,16 @@ class DbosCarrier:
         assert worker is not None
         talk = worker.talk(run.run_id)
         worker.tell(self._message(run, path))
-        superseded = False
+        superseded, wrong = False, None
         while (said := talk.get()) is not None and "over" not in said:
             try:
-                reply = self._store.write(partial(_heard, run=run, said=said))
+                reply = self._patience.write(partial(_heard, run=run, said=said))
             except Superseded:
                 superseded = True
+                worker.tell({"do": "cancel", "run": run.run_id})
+                continue
+            except Garbled as error:
+                wrong = {"failed": f"the workflow said {error}"}
                 worker.tell({"do": "cancel", "run": run.run_id})
                 continue
             if "ask" in said:
@@ -150,7 +187,7 @@ class DbosCarrier:
             raise Died(worker.process.ended())
         if superseded:
             raise Superseded(run.run_id)
-        return self._last(run, said["over"])
+        return wrong or self._last(run, said["over"])
 
     def interrupt(self, run_id: str) -> None:
         if self._worker is not None:
@@ -158,18 +195,22 @@ class DbosCarrier:
 
     def stop(self) -> None:
         self._stopping.set()
+        self._patience.stop()
         if self._worker is not None:
             self._worker.process.end()
 
     def _message(self, run: RunRecord, path: Path) -> Document:
+        with self._store.read() as tx:
+            ids, forked = workflow_runs.lineage(tx, run)
+            behind = () if forked is None else workflow_runs.lineage(tx, forked)[0]
         return {
             "do": "run",
-            "id": run.run_id,
+            "ids": list(ids),
+            "behind": list(behind),
             "workflow": run.workflow,
             "input": run.input,
             "path": str(path),
-            "forked_from": run.forked_from,
-            "fresh": self._store.write(partial(_fresh, run=run)),
+            "fresh": self._patience.write(partial(_fresh, run=run)),
         }
 
     def _last(self, run: RunRecord, over: Document) -> Document:
@@ -181,7 +222,7 @@ class DbosCarrier:
             case {"cancelled": _}:
                 raise Superseded(run.run_id)
             case {"lost": _}:
-                self._store.write(partial(workflow_steps.checkpoint, run=run, name=LOST))
+                self._patience.write(partial(workflow_steps.checkpoint, run=run, name=LOST))
                 return {"waits": LOST}
             case _:
                 return over

@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from controllers.definitions.channel import Broken
+from controllers.definitions.channel import Broken, Garbled
 from controllers.definitions.conversation import converse
 from controllers.definitions.loading import Unusable, source
 from controllers.definitions.pool import Pool
 from controllers.definitions.processes import Process
-from resources.canonical import Document, fingerprint
+from resources.canonical import Document, fingerprint, without
 
 Record = Callable[[str, Document], Document]
 """Puts what a step gave on record under its name, or finds what is there from an earlier time."""
@@ -25,9 +25,12 @@ class Run:
     """As the server asked for it; used up by one execution."""
 
     def __init__(self, message: Document, send: Callable[[Document], None], clock: Callable[[], float]) -> None:
-        self.id = str(message["id"])
+        self.ids: list[str] = message["ids"]
+        self.id = self.ids[0]
+        self.kept_as = self.id
+        """The one of its ids under which DBOS keeps it: an attempt goes on as the interrupted one before it."""
+        self.behind: list[str] = message["behind"]
         self.given: Document = {"workflow": message["workflow"], "input": message["input"]}
-        self.forked_from: str | None = message.get("forked_from")
         self.fresh = bool(message["fresh"])
         self.begun = False
         self._path = Path(message["path"])
@@ -71,6 +74,9 @@ class Run:
         try:
             self._has(runner)
             said = converse(runner, self.given["input"], lambda ask: self._answer(ask, record), self._clock)
+        except Garbled as error:
+            pool.retire(runner, now=True)
+            return {"failed": f"the workflow said {error}"}
         except Broken:
             pool.retire(runner, now=True)
             return {"cancelled": True} if self._cancelled else {"left": runner.ended()}
@@ -80,11 +86,8 @@ class Run:
         finally:
             with self._lock:
                 self._runner = None
-        if said.pop("spent", False):
-            pool.retire(runner)
-        else:
-            pool.give_back(runner)
-        return said
+        pool.give_back(runner, said)
+        return without(said, "spent", "busy")
 
     def _has(self, runner: Process) -> None:
         with self._lock:
@@ -94,11 +97,10 @@ class Run:
 
     def _replay(self, recorded: Sequence[str], record: Record) -> None:
         """Every step on record is taken from it in its order, so that the next one gets the number behind the last."""
-        mark = f"{FORKED}{self.forked_from}"
-        names = recorded if self.forked_from is None or mark in recorded else [*recorded, mark]
-        for name in names:
+        mark = [f"{FORKED}{one}" for one in self.behind[:1]]
+        for name in [*recorded, *(one for one in mark if one not in recorded)]:
             found = record(name, {})
-            if name == mark:  # a fork begins behind what is done, and tries again what failed
+            if name.startswith(FORKED):  # a fork begins behind what is done, and tries again what failed
                 self._known = {key: one for key, one in self._known.items() if "error" not in one}
             else:
                 self._known[name] = found

@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,8 @@ class Worker:
 
         @DBOS.workflow(name=NAME)
         def carry(given: Document) -> Document:  # noqa: ARG001  it stands in the file, to be compared
-            return self._carry(self._runs[str(DBOS.workflow_id)])
+            kept_as = str(DBOS.workflow_id)
+            return self._carry(next(one for one in tuple(self._runs.values()) if one.kept_as == kept_as))
 
         self._workflow = carry
         DBOS.launch()
@@ -98,10 +100,10 @@ class Worker:
     def _carry(self, run: Run) -> Document:
         run.begun = True
         try:
-            said = run.carry(self._recorded(run.id), _record, self._pool)
+            said = run.carry(self._recorded(run.kept_as), _record, self._pool)
             final = "result" in said or "failed" in said
             if not final:
-                self._out(DBOS.cancel_workflow, run.id)
+                self._out(DBOS.cancel_workflow, run.kept_as)
         except Exception as error:  # noqa: BLE001  the file takes nothing: a fresh process may fare better
             print(f"{type(error).__name__}: {error}", flush=True)
             os._exit(BROKEN_FILE)
@@ -135,35 +137,50 @@ class Worker:
             case {"do": "cancel", "run": str() as run_id}:
                 if run_id in self._runs:
                     self._runs[run_id].interrupt()
+            case {"do": "ping"}:
+                self._send({"pong": True})
             case {"do": "drop", "ids": [*ids]}:
                 DBOS.delete_workflows(list(map(str, ids)))
 
     def _begin(self, run: Run) -> None:
         """What DBOS holds under an id must be what the server means by it: DBOS itself would attach to anything."""
-        found = DBOS.get_workflow_status(run.id)
-        behind = None if run.forked_from is None else DBOS.get_workflow_status(run.forked_from)
-        if found is None and behind is None and not run.fresh:
-            run.tell({"lost": True})
-        elif any(one is not None and _fingerprint(one.input) != run.fingerprint for one in (found, behind)):
+        found = _first(run.ids)
+        same = found is not None and _fingerprint(found.input) == run.fingerprint
+        mine = found is not None and found.workflow_id == run.id
+        if mine and not same:
             run.tell({"interrupted": "DBOS holds another input under this id"})
-        elif found is not None and found.status == "SUCCESS":
-            run.tell(found.output or {})
-        elif found is not None and found.status == "ERROR":
+        elif mine and found.status == "ERROR":
             run.tell({"interrupted": f"DBOS holds an error: {found.error}"})
+        elif same and found.status == "SUCCESS":
+            run.tell(found.output or {})
+        elif same and found.status != "ERROR":
+            self._resumed(run, found.workflow_id)
+        elif same:
+            run.behind = [found.workflow_id]
+            self._started(run, found.workflow_id)
         else:
-            self._runs[run.id] = run
-            self._started(run, known=found is not None, fork=behind is not None)
-
-    def _started(self, run: Run, *, known: bool, fork: bool) -> None:
-        if known:
-            DBOS.resume_workflow(run.id, queue_name=QUEUE)
-            return
-        with SetWorkflowID(run.id):
-            if fork and run.forked_from is not None:
-                behind = len(DBOS.list_workflow_steps(run.forked_from, load_output=False)) + 1
-                DBOS.fork_workflow(run.forked_from, behind, application_version=VERSION, queue_name=QUEUE)
+            behind = _first(run.behind)
+            if behind is not None and _fingerprint(behind.input) == run.fingerprint:
+                self._started(run, behind.workflow_id)
+            elif run.fresh:
+                run.behind = []
+                self._started(run, None)
             else:
+                run.tell({"lost": True})
+
+    def _resumed(self, run: Run, kept_as: str) -> None:
+        run.kept_as = kept_as
+        self._runs[run.id] = run
+        DBOS.resume_workflow(kept_as, queue_name=QUEUE)
+
+    def _started(self, run: Run, behind: str | None) -> None:
+        self._runs[run.id] = run
+        with SetWorkflowID(run.id):
+            if behind is None:
                 DBOS.start_workflow(self._workflow, run.given)
+            else:
+                step = len(DBOS.list_workflow_steps(behind, load_output=False)) + 1
+                DBOS.fork_workflow(behind, step, application_version=VERSION, queue_name=QUEUE)
 
     def _sweep(self) -> None:
         """Runs that the server knows nothing of, since their resources are long gone, are dropped."""
@@ -192,6 +209,11 @@ class Worker:
 def _record(name: str, told: Document) -> Document:
     found: Document = DBOS.run_step({"name": name}, lambda: told)
     return found
+
+
+def _first(ids: Sequence[str]) -> Any:
+    """What DBOS holds under the first of these ids that it knows."""
+    return next((found for one in ids if (found := DBOS.get_workflow_status(one)) is not None), None)
 
 
 def _fingerprint(held: Any) -> str:

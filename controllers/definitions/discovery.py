@@ -81,7 +81,7 @@ def _listed(place: Path, suffix: str) -> list[Path]:
 def _kind(path: Path) -> str:
     """Raises Unusable for a name that is no kind's, or another's."""
     kind = kind_of(path)
-    other = registry.kind_named(kind)
+    other = registry.known(kind)
     if kind in TAKEN or (other is not None and (other.name in registry.BUILT_IN or other.name != kind)):
         raise Unusable(f"{path}: the kind {kind} is rmctl's own")
     return kind

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from controllers.definitions.context import Cancellation, Cancelled, Clock, Context
-from controllers.definitions.results import KEEP, Result
+from controllers.definitions.results import KEEP, Result, condition_false
 from controllers.definitions.sdk import Definition, Metadata, Resource, own_status
 from controllers.definitions.telling import bounded, summary
-from controllers.definitions.touching import Ask, PassOver
+from controllers.definitions.touching import Ask, CancelTask, PassOver
 from resources.canonical import Document, canonical
 from resources.conditions import Condition
 from resources.schedules import next_time
@@ -22,7 +22,6 @@ from resources.validation import FieldError, Invalid, parse
 
 MAX_STATUS = 1024 * 1024
 MAX_FILES = 100
-CancelTask = Callable[[], None]
 
 
 def resolve(definition: Definition, specs: list[Any]) -> Document:
@@ -71,12 +70,13 @@ def reconcile(
         sources = _sources(definition, resource, clock)
         ctx = Context(ask, clock, cancellation, is_async=definition.is_async, unsettled=message["open"])
         if definition.is_async:
-            given = asyncio.run(_awaited(definition, ctx, resource, under_way))
+            given = asyncio.run(ctx.promises.kept(definition.reconcile(ctx, resource), under_way))
         else:
             given = definition.reconcile(ctx, resource)
         return {**_answer(definition, given, ctx.told), **sources}
     except PassOver as over:
-        return {"after": over.after, "reason": str(over), "events": ctx.told, **sources}
+        unready = [condition_false("Ready", over.unready, bounded(str(over)))] if over.unready else []
+        return {"after": over.after, "reason": str(over), "events": ctx.told, "conditions": _told(unready), **sources}
     except (asyncio.CancelledError, Cancelled):
         return {"failed": "the pass was cancelled", "cancelled": True}
     except MemoryError:
@@ -87,12 +87,6 @@ def reconcile(
         return {"failed": f"the definition called sys.exit({error.code})", "spent": True}
 
 
-async def _awaited(definition: Definition, ctx: Context, resource: Any, under_way: Callable[[CancelTask], None]) -> Any:
-    task = asyncio.ensure_future(definition.reconcile(ctx, resource))
-    under_way(lambda: task.get_loop().call_soon_threadsafe(task.cancel) and None)
-    return await task
-
-
 def _sources(definition: Definition, resource: Any, clock: Clock) -> Document:
     """What wakes a settled resource. Files are looked at before the pass, so that no change falls between."""
     found: Document = {}
@@ -101,7 +95,8 @@ def _sources(definition: Definition, resource: Any, clock: Clock) -> Document:
     if definition.cron is not None:
         found["at"] = next_time(definition.cron, definition.time_zone, clock.now())
     if definition.watch is not None:
-        found["files"] = {str(path): stamp(Path(path)) for path in _paths(definition.watch(resource))}
+        paths = [Path(path).absolute() for path in _paths(definition.watch(resource))]
+        found["files"] = {str(path): stamp(path) for path in paths}
     return found
 
 
@@ -150,7 +145,7 @@ def _answer(definition: Definition, given: Any, told: list[Document]) -> Documen
         raise TypeError(f"reconcile returned {name}: expected ctx.settled(), ctx.requeue() or ctx.requeue_after()")
     answer: Document = {
         "after": given.after,
-        "conditions": [one.model_dump(mode="json", by_alias=True) for one in given.conditions],
+        "conditions": _told(given.conditions),
         "events": told,
     }
     if given.status is not KEEP:
@@ -161,3 +156,7 @@ def _answer(definition: Definition, given: Any, told: list[Document]) -> Documen
         raise ValueError(f"status is over its limit of {MAX_STATUS} bytes")
     canonical(answer).encode()
     return answer
+
+
+def _told(conditions: Iterable[Condition]) -> list[Document]:
+    return [one.model_dump(mode="json", by_alias=True) for one in conditions]

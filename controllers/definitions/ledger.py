@@ -29,7 +29,7 @@ MAX_KEY = 512
 HELD_SECONDS = 30.0
 OBSERVE_AGAIN_SECONDS = 5.0
 LONGEST_PAUSE_SECONDS = 60.0
-"""Between two attempts at a child run."""
+"""Between two attempts at a child run, or at an effect that stays indeterminate."""
 
 
 class Nonsense(Foreseen):
@@ -124,9 +124,7 @@ class PassLedger:
             return _over(HELD_SECONDS, f"no effect is begun now: {hold.reason}")
         if self.made:
             return _over(0.0, "a pass makes one effect; the next one goes on")
-        if found is not None and found.state == "pending" and found.available_at > tx.now:
-            return _over(found.available_at - tx.now, found.error or "put off")
-        return None
+        return _put_off(found, tx.now) if found is not None and _due(found) > tx.now else None
 
     def _receipt(self, tx: Tx, step: str, claim: EffectClaim, said: Document) -> Document:
         queue.hold(tx, self._claim)
@@ -146,9 +144,7 @@ class PassLedger:
             events.add(tx, stored.owner, stored.uid, event)
         if step == "answered" and stored.state in ("applied", "indeterminate"):
             self.made = True
-        if isinstance(answer, Deferred):
-            return _over(answer.retry_after, answer.reason)
-        return _done(stored)
+        return _done(stored) if stored.final else _put_off(stored, tx.now)
 
 
 def _problem(key: str, kind: str, request: Any) -> str | None:
@@ -186,12 +182,27 @@ def _again_at(last: RunRecord) -> float:
     return (last.completed_at or 0.0) + min(2.0 ** min(last.attempt - 2, 6), LONGEST_PAUSE_SECONDS)
 
 
+def _due(found: EffectRecord) -> float:
+    """An effect of which nobody knows how it ended is observed at once, and from then on less and less often."""
+    if found.state != "indeterminate":
+        return found.available_at
+    if found.attempts < 2 or found.started_at is None:
+        return 0.0
+    return found.started_at + min(2.0 ** min(found.attempts - 1, 6), LONGEST_PAUSE_SECONDS)
+
+
 def _done(record: EffectRecord) -> Document:
     return {"next": "done", "state": record.state, "ref": record.external_ref, "error": record.error}
 
 
-def _over(after: float, reason: str) -> Document:
-    return {"next": "over", "after": after, "reason": reason}
+def _put_off(record: EffectRecord, now: float) -> Document:
+    """Until it may be tried or observed again the resource is not ready, whatever was said of it before."""
+    unready = "EffectUnknown" if record.state == "indeterminate" else "EffectDeferred"
+    return _over(max(_due(record) - now, 0.0), f"{record.words}: {record.error or 'put off'}", unready)
+
+
+def _over(after: float, reason: str, unready: str = "") -> Document:
+    return {"next": "over", "after": after, "reason": reason, "unready": unready}
 
 
 def _event(record: EffectRecord, *, recovered: bool) -> Event | None:

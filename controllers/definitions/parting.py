@@ -6,10 +6,9 @@ from typing import Any
 
 from controllers.runtime.commit import commit
 from controllers.runtime.decision import Decision
-from resources.event import Event
 from resources.resource import Resource
 from resources.workflow_run import ACTIVE
-from store import events, workflow_runs
+from store import workflow_runs
 from store.queue import Claim
 from store.tx import Tx
 
@@ -19,8 +18,5 @@ def commit_and_part(tx: Tx, claim: Claim, resource: Resource[Any, Any], decision
     if resource.deletion_timestamp is not None:
         for run in workflow_runs.of(tx, resource.uid):
             if run.state in ACTIVE and run.created_at <= resource.deletion_timestamp:
-                uncertain = workflow_runs.cancel(tx, run, f"{resource.ref} is being deleted")
-                if uncertain:
-                    words = f"{run.workflow} {run.key}: nobody knows whether these happened: {', '.join(uncertain)}"
-                    events.add(tx, resource.ref, resource.uid, Event("WorkflowUncertain", words, "Warning"))
+                workflow_runs.cancel(tx, run, f"{resource.ref} is being deleted")
     commit(tx, claim, resource, decision)

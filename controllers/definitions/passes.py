@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import structlog
 
-from controllers.definitions.channel import Broken, Garbled
+from controllers.definitions.channel import Broken, Garbled, Stuck
 from controllers.definitions.ledger import PassLedger
 from controllers.definitions.loading import Unusable
 from controllers.definitions.message import message_of
@@ -63,8 +63,8 @@ class Runner(Protocol):
 class Runners(Protocol):
     """As `Pool`."""
 
-    def take(self, path: Path, digest: str, /) -> Any: ...
-    def give_back(self, process: Any) -> None: ...
+    def take(self, path: Path, digest: str, project: str, /) -> Any: ...
+    def give_back(self, process: Any, said: Document, /) -> None: ...
     def retire(self, process: Any, *, now: bool = False) -> None: ...
     def close(self) -> None: ...
 
@@ -76,7 +76,7 @@ class Files(Protocol):
 
 
 class DefinitionPasses:
-    """`workers` runners at work at once."""
+    """`workers` runners at work at once, and as many again in passes that take long."""
 
     def __init__(
         self,
@@ -104,11 +104,12 @@ class DefinitionPasses:
             "definition",
             Source(self.take, lambda tx: self._turns.next_due(tx, self._crew.ready), _soonest),
             self._work,
-            workers=workers,
+            workers=2 * workers,
             most=workers,
+            beyond=lambda: min(len(self._turns.long()), workers),
         )
         self._outcomes = Outcomes(store, environment, self._crew.patience)
-        self._turns = Turns(workers, self._outcomes.backoff)
+        self._turns = Turns(workers, self._outcomes.backoff, environment.monotonic)
 
     def start(self) -> None:
         self._crew.start()
@@ -149,6 +150,7 @@ class DefinitionPasses:
             unsettled = [] if resource is None else [one.key for one in effects.open_of(tx, resource.uid)]
         if resource is None:
             self.watched.pop(claim.ref, None)
+            self._turns.came_back(claim.ref)
             yield partial(queue.settle, claim=claim)
             return "gone"
         about["generation"] = resource.generation
@@ -164,8 +166,10 @@ class DefinitionPasses:
     ) -> Decision:
         try:
             source = self._definitions.find(resource.ref)
-            runner = self._pool.take(source.path, source.digest)
+            runner = self._pool.take(source.path, source.digest, resource.project)
         except (Undefined, Unusable) as error:
+            if self._stopping:  # which ends what was being loaded
+                raise Stopped from None
             reason = "NoDefinition" if isinstance(error, Undefined) else "DefinitionUnusable"
             return stalled(resource, reason, str(error), after=LOOK_AGAIN_SECONDS)
         about["digest"], about["runner"] = source.digest[:12], runner.pid
@@ -181,9 +185,9 @@ class DefinitionPasses:
             raise
         else:
             self._turns.came_back(claim.ref)
+            self._pool.give_back(runner, said)
             if "failed" in said:
                 raise self._failed(runner, said)
-            self._pool.give_back(runner)
         finally:
             with suppress(ClaimLost):
                 ledger.let_go()
@@ -217,11 +221,6 @@ class DefinitionPasses:
                 return said
 
     def _failed(self, runner: Runner, said: Document) -> Exception:
-        """A definition that raised may be asked again; one that was cancelled, or is out of memory, is not."""
-        if said.get("cancelled") or said.get("spent"):
-            self._pool.retire(runner)
-        else:
-            self._pool.give_back(runner)
         if said.get("trace"):
             log.warning("definition raised", runner=runner.pid, trace=str(said["trace"]))
         return Stopped() if self._stopping else Foreseen(str(said["failed"]))
@@ -229,7 +228,13 @@ class DefinitionPasses:
     def _died(self, runner: Runner, broken: Broken) -> Exception:
         if self._stopping:
             return Stopped()
-        return Foreseen(f"the runner was ended: it said {broken}" if isinstance(broken, Garbled) else runner.ended())
+        match broken:
+            case Garbled():
+                return Foreseen(f"the runner was ended: it said {broken}")
+            case Stuck():
+                return Foreseen(f"the runner was ended: it {broken}")
+            case _:
+                return Foreseen(runner.ended())
 
 
 def _soonest(notes: Sequence[object]) -> float | None:

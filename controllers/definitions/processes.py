@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,16 +17,21 @@ import psutil
 import structlog
 
 import resources
-from controllers.definitions.channel import Broken, Channel, mask
+from controllers.definitions.channel import Broken, Channel
+from controllers.definitions.masking import mask
 from resources.canonical import Document
 
 log = structlog.get_logger("rmctl.runner")
 MODULE = "controllers.definitions.runner"
 KEPT = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "XDG_CONFIG_HOME", "VIRTUAL_ENV")
 GRACE_SECONDS = 2.0
+SEND_SECONDS = 30.0
+"""A process that takes in nothing of what it is told for so long hangs, and is ended."""
 TAIL_BYTES = 16 * 1024
 WAS_AT = "rmctl: was at "
 """What a runner prints before the place of a pass that is told to end."""
+ADVERTISING = ("(Background on this error", "[SQL: ", "[parameters: ")
+"""Lines behind an error of the database library that do not say what was wrong."""
 PEEK = os.WEXITED | os.WNOHANG | os.WNOWAIT
 
 
@@ -41,6 +45,18 @@ class Limits:
     pass_on: tuple[str, ...] = field(default=())
     """Variables of the server's environment that definitions see beside the usual ones."""
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """No more than a definition needs; the packages are found where the server found them."""
+        seen = (*KEPT, *self.pass_on)
+        found = {key: value for key, value in os.environ.items() if key in seen or key.startswith("LC_")}
+        return {**found, "PYTHONPATH": str(Path(resources.__file__).parents[1]), "PYTHONUNBUFFERED": "1"}
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Values that a definition was trusted with, and that nobody else is to read."""
+        return tuple(os.environ[name] for name in self.pass_on if name in os.environ)
+
 
 class Process:
     """One runner of one file as it was hashed. `notes` is where pid and start time are kept while it lives."""
@@ -49,23 +65,27 @@ class Process:
         self.path = path
         self.digest = digest
         self.deadline = 0.0
+        self.interrupted = False
         self._limits = limits
         mine, theirs = socket.socketpair()
         with theirs:
             words = [str(theirs.fileno()), str(limits.memory_bytes), digest, str(path)]
-            self._popen = subprocess.Popen(
-                [sys.executable, "-P", "-m", module, *words],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                pass_fds=[theirs.fileno()],
-                cwd=path.parent,
-                env=_environment(os.environ, limits.pass_on),
-                start_new_session=True,
-            )
-        secrets = [os.environ[name] for name in limits.pass_on if name in os.environ]
-        self._mask = mask(secrets)
-        self.channel = Channel(mine, secrets=secrets)
+            try:
+                self._popen = subprocess.Popen(
+                    [sys.executable, "-P", "-m", module, *words],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    pass_fds=[theirs.fileno()],
+                    cwd=path.parent,
+                    env=limits.environment,
+                    start_new_session=True,
+                )
+            except OSError:
+                mine.close()
+                raise
+        self._mask = mask(limits.secrets)
+        self.channel = Channel(mine, secrets=limits.secrets, patience=SEND_SECONDS)
         self._note = None if notes is None else notes / str(self.pid)
         self._tail = bytearray()
         self._draining = threading.Thread(target=self._drain, name=f"runner-{self.pid}-output", daemon=True)
@@ -125,8 +145,12 @@ class Process:
                 os.close(descriptor)
 
     def interrupt(self) -> None:
-        """Asks it to end; its taker notices."""
+        """Asks it to end, and ends it where it does not; its taker notices."""
+        self.interrupted = True
         self.signal(signal.SIGTERM)
+        late = threading.Timer(self._limits.grace_seconds, self.signal, [signal.SIGKILL])
+        late.daemon = True
+        late.start()
 
     def signal(self, number: signal.Signals) -> None:
         """To its whole group, which may outlive it."""
@@ -147,7 +171,7 @@ class Process:
         return f", at {said[-1].removeprefix(WAS_AT)}" if said else ""
 
     def _last_words(self) -> str:
-        lines = [line for line in self.tail.strip().splitlines() if line.strip()]
+        lines = [line for line in self.tail.strip().splitlines() if line.strip() and not line.startswith(ADVERTISING)]
         return f": {lines[-1][:200]}" if lines else ""
 
     def _drain(self) -> None:
@@ -171,9 +195,3 @@ def reap(notes: Path) -> int:
                 ended += 1
         note.unlink(missing_ok=True)
     return ended
-
-
-def _environment(server: Mapping[str, str], pass_on: tuple[str, ...]) -> dict[str, str]:
-    """No more than a definition needs; the packages are found where the server found them."""
-    found = {key: value for key, value in server.items() if key in KEPT or key.startswith("LC_") or key in pass_on}
-    return {**found, "PYTHONPATH": str(Path(resources.__file__).parents[1]), "PYTHONUNBUFFERED": "1"}

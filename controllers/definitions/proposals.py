@@ -82,7 +82,7 @@ class Definitions:
     def ask(self, ref: Ref, at: Source, question: Document) -> Document:
         """What a child process that has loaded the file answers. Raises Undefined."""
         try:
-            runner = self._pool.take(at.path, at.digest)
+            runner = self._pool.take(at.path, at.digest, ref.project)
         except Unusable as error:
             raise Undefined(ref, str(error)) from error
         try:
@@ -94,7 +94,7 @@ class Definitions:
         if said is None:
             self._pool.retire(runner)
             raise Undefined(ref, f"{at.path}: no answer about a spec after {self._pool.limits.load_seconds:g} s")
-        self._pool.give_back(runner)
+        self._pool.give_back(runner, said)
         return said
 
 

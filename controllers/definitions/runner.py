@@ -10,16 +10,18 @@ import signal
 import socket
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
 from controllers.definitions.channel import Channel
 from controllers.definitions.context import Cancellation, Cancelled
-from controllers.definitions.executing import CancelTask, reconcile, resolve, schema
+from controllers.definitions.executing import reconcile, resolve, schema
 from controllers.definitions.loading import WORKFLOW_SUFFIX, Unusable, load, load_workflow
 from controllers.definitions.processes import WAS_AT
 from controllers.definitions.sdk import Definition
 from controllers.definitions.telling import place
+from controllers.definitions.touching import CancelTask, PassOver
 from controllers.definitions.workflows import Workflow, execute
 from controllers.runtime.environment import Threads
 from resources.canonical import Document
@@ -32,6 +34,8 @@ class Runner:
         self._channel = channel
         self._inbox: queue.Queue[Document] = queue.Queue()
         self._asking = threading.Lock()
+        self._turn = 0
+        """Counts the messages that were answered, so that nobody speaks for one that is over."""
         self._pid = os.getpid()
         self._cancellation = Cancellation()
         self._cancel_task: CancelTask | None = None
@@ -46,12 +50,17 @@ class Runner:
             return
         self._send({"loaded": loaded.name, "deadline": loaded.deadline})
         while True:
-            self._send(self._answer(loaded, self._inbox.get()))
+            message = self._inbox.get()
+            before = frozenset(threading.enumerate())
+            said = self._answer(loaded, message)
+            with self._asking:
+                self._turn += 1
+            self._send({**said, "busy": True} if frozenset(threading.enumerate()) - before else said)
 
     def _answer(self, loaded: Definition | Workflow, message: Document) -> Document:
         self._cancellation = Cancellation()
         self._cancel_task = None
-        given = (message, self._ask, Threads(), self._cancellation)
+        given = (message, partial(self._ask, self._turn), Threads(), self._cancellation)
         try:
             if isinstance(loaded, Workflow):
                 return execute(loaded, *given, under_way=self._under_way)
@@ -66,9 +75,11 @@ class Runner:
     def _under_way(self, cancel: CancelTask) -> None:
         self._cancel_task = cancel
 
-    def _ask(self, message: Document) -> Document:
-        """One question at a time, though a definition may have many tasks."""
+    def _ask(self, turn: int, message: Document) -> Document:
+        """One question at a time, though a definition may have many tasks; none once its pass is over."""
         with self._asking:
+            if turn != self._turn:
+                raise PassOver(0.0, "the pass is over")
             self._send({"ask": message})
             return self._inbox.get()
 

@@ -42,6 +42,7 @@ def place(frame: FrameType | None) -> str:
 
 
 def bounded(text: str) -> str:
+    text = text.encode(errors="backslashreplace").decode()  # half a character cannot be sent
     return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + "…"
 
 

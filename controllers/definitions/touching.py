@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Coroutine, Generator, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from controllers.definitions.telling import words
+from controllers.definitions.telling import place, summary, words
 from resources.canonical import Document
 from resources.effect import Absent, Applied, Deferred, Rejected, Unknown
 
 T = TypeVar("T")
 Ask = Callable[[Document], Document]
 """Sends one message to whoever keeps the ledger, and returns its answer."""
+CancelTask = Callable[[], None]
 Step = Document | Callable[[], Any]
 """A message to be answered, or the author's function to be called."""
 
@@ -25,11 +26,15 @@ class Ended(Generic[T]):
 
 
 class PassOver(BaseException):
-    """This pass may touch nothing more: it ends here, and another one follows after so many seconds."""
+    """This pass may touch nothing more: it ends here, and another one follows after so many seconds.
 
-    def __init__(self, after: float, reason: str) -> None:
+    `unready` is why the resource is not ready meanwhile, as a condition's reason; empty where that is not known.
+    """
+
+    def __init__(self, after: float, reason: str, unready: str = "") -> None:
         super().__init__(reason)
         self.after = after
+        self.unready = unready
 
 
 class ObserveFailed(Exception):
@@ -40,12 +45,16 @@ class EffectMismatch(Exception):
     """The key stands for another request."""
 
 
+class NotAwaited(Exception):
+    """An async function called what has to be awaited, and did not: nothing was done."""
+
+
 @dataclass(frozen=True)
 class Effect:
-    """What is on record. `ref` is what the provider calls it."""
+    """How it ended. `ref` is what the provider calls it."""
 
     key: str
-    state: Literal["pending", "applied", "rejected", "indeterminate"]
+    state: Literal["applied", "rejected"]
     ref: str = ""
     error: str = ""
 
@@ -57,11 +66,10 @@ class Effect:
 class Effects:
     """`ctx.effects`."""
 
-    def __init__(self, ask: Ask, unsettled: Iterable[str] = (), *, is_async: bool) -> None:
+    def __init__(self, promises: Promises, unsettled: Iterable[str] = ()) -> None:
         self.open = frozenset(unsettled)
         """Keys of effects that were begun, and of which nobody knows yet how they ended: `ensure` finds out."""
-        self._ask = ask
-        self._is_async = is_async
+        self._promises = promises
 
     def ensure(
         self,
@@ -72,7 +80,8 @@ class Effects:
         observe: Callable[[], Any],
         apply: Callable[[], Any],
     ) -> Any:
-        """The `Effect`, made now if it was not made before; to be awaited in an async `reconcile`.
+        """The `Effect`, made now if it was not made before; to be awaited in an async `reconcile`. One that is not at
+        its end yet ends the pass, and another pass goes on with it.
 
         `key` names what is meant; the same key with another request is an error. `apply` makes it happen, and returns
         Applied, Rejected, Deferred, Unknown, or a text or None for Applied. `observe` says whether it has happened:
@@ -82,7 +91,7 @@ class Effects:
         if not isinstance(request, dict):
             raise TypeError(f"effects.ensure: request: expected a dict, got {type(request).__name__}")
         steps = _steps(key, {"key": key, "kind": kind, "request": request}, observe, apply)
-        return carried_out(steps, self._ask) if self._is_async else done(steps, self._ask)
+        return self._promises.give(steps, f"ctx.effects.ensure of {key}")
 
 
 def named(**given: Any) -> None:
@@ -112,11 +121,56 @@ def _steps(
                     given = Unknown(words(error))
                 answer = yield {"effect": "answered", "key": key, **_told(given)}
             case "over":
-                raise PassOver(answer["after"], answer["reason"])
+                raise PassOver(answer["after"], answer["reason"], answer["unready"])
             case "mismatch":
                 raise EffectMismatch(answer["reason"])
             case _:
                 return Effect(key, answer["state"], answer.get("ref") or "", answer.get("error") or "")
+
+
+class Promises:
+    """What a plain function is given at once, and an async one once it awaits it."""
+
+    def __init__(self, ask: Ask, *, is_async: bool) -> None:
+        self._ask = ask
+        self._is_async = is_async
+        self._given: list[tuple[Coroutine[Any, Any, Any], str]] = []
+
+    def give(self, steps: Generator[Step, Any, Any], what: str) -> Any:
+        """What the steps end with, or what to await for it. `what` was called says where it was forgotten."""
+        if not self._is_async:
+            return done(steps, self._ask)
+        promise = carried_out(steps, self._ask)
+        line = place(inspect.currentframe())
+        self._given.append((promise, f"{what} was not awaited{line and f' ({line})'}: write await before it"))
+        return promise
+
+    async def kept(self, given: Coroutine[Any, Any, T], under_way: Callable[[CancelTask], None]) -> T:
+        """What an author's coroutine returns. Raises NotAwaited where a promise is not at its end by then."""
+        task = asyncio.ensure_future(given)
+        loop = asyncio.get_running_loop()
+
+        def cancel() -> None:
+            loop.call_soon_threadsafe(task.cancel)
+
+        under_way(cancel)
+        try:
+            value = await task
+        except Exception as error:
+            if left := self._left(inspect.CORO_CREATED):
+                raise NotAwaited(f"{left}; {summary(error)}") from error
+            raise
+        if left := self._left(inspect.CORO_CREATED, inspect.CORO_SUSPENDED):
+            raise NotAwaited(left)
+        return value
+
+    def _left(self, *states: str) -> str:
+        """Of the first promise in one of these states: what was forgotten. Those never begun are closed."""
+        found = [(promise, told) for promise, told in self._given if inspect.getcoroutinestate(promise) in states]
+        for promise, _ in found:
+            if inspect.getcoroutinestate(promise) == inspect.CORO_CREATED:
+                promise.close()
+        return found[0][1] if found else ""
 
 
 def done(steps: Generator[Step, Any, T], ask: Ask) -> T:

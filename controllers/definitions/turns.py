@@ -18,57 +18,68 @@ from store.tx import Tx
 AT_ONCE_IN_A_ROW = 200
 """Passes of one key that may each ask for the next at once; from then on there is a pause between them."""
 AT_ONCE_SECONDS = 0.1
+LONG_SECONDS = 5.0
+REMEMBERED = 1000
+"""Keys that missed their deadline."""
 Take = Callable[..., tuple[Claim, ...]]
 
 
 class Turns:
-    """One kind leaves a runner to the others. Kinds whose passes miss their deadline share half of them."""
+    """One kind leaves a runner to the others. Kinds in a long pass share as many runners as there are `workers`, which
+    do not count for the others. Keys whose last pass missed its deadline share half of the workers.
+    """
 
-    def __init__(self, workers: int, backoff: Callable[[int], float]) -> None:
+    def __init__(self, workers: int, backoff: Callable[[int], float], clock: Callable[[], float]) -> None:
+        self._workers = workers
         self._most = max(workers - 1, 1)
         self._most_late = max(workers // 2, 1)
         self._backoff = backoff
-        self._at_work: dict[str, str] = {}
-        self._late: frozenset[str] = frozenset()
+        self._clock = clock
+        self._at_work: dict[str, tuple[Ref, float]] = {}
+        self._late: dict[Ref, None] = {}
         self._in_a_row: dict[Ref, int] = {}
 
     @contextmanager
     def at_work(self, claim: Claim) -> Iterator[None]:
-        self._at_work[claim.token_hash] = claim.ref.kind
+        self._at_work[claim.token_hash] = (claim.ref, self._clock())
         try:
             yield
         finally:
             del self._at_work[claim.token_hash]
 
+    def long(self) -> tuple[Ref, ...]:
+        """Keys whose pass has been under way for long."""
+        began = self._clock() - LONG_SECONDS
+        return tuple(ref for ref, since in tuple(self._at_work.values()) if since <= began)
+
     def missed(self, ref: Ref) -> None:
         """A pass was ended at its deadline."""
-        self._late |= {ref.kind}
+        self._late[ref] = None
+        if len(self._late) > REMEMBERED:
+            self._late.pop(next(iter(self._late)), None)
 
     def came_back(self, ref: Ref) -> None:
-        """A pass came to a result in time."""
-        if ref.kind in self._late:
-            self._late -= {ref.kind}
+        """A pass came to a result in time, or there is nothing left to pass over."""
+        self._late.pop(ref, None)
 
     def take(self, tx: Tx, limit: int, ready: Iterable[Claim], claim: Take) -> tuple[Claim, ...]:
         """Up to `limit` claims; `ready` are those that were taken and not begun."""
         held = self._held(ready)
-        if not self._late and max(held.values(), default=0) + limit <= self._most:
+        if not self._late and not self.long() and max(_kinds(held).values(), default=0) + limit <= self._most:
             return claim(tx, limit=limit)
         taken: list[Claim] = []
         while len(taken) < limit:
-            choose = partial(queue_turns.due, without=self._full(held))
+            choose = partial(queue_turns.due, without=self._full(held), nor=self._barred(held))
             more = claim(tx, limit=1, choose=choose)
             if not more:
                 break
             taken += more
-            held.update(one.ref.kind for one in more)
+            held += [one.ref for one in more]
         return tuple(taken)
 
     def next_due(self, tx: Tx, ready: Iterable[Claim]) -> float | None:
-        full = self._full(self._held(ready))
-        if not full:
-            return queue.next_due(tx, queue.DEFINED)
-        return queue_turns.next_due(tx, queue.DEFINED, without=full)
+        held = self._held(ready)
+        return queue_turns.next_due(tx, queue.DEFINED, without=self._full(held), nor=self._barred(held))
 
     def paced(self, ref: Ref, decision: Decision) -> Decision:
         """A key that asks for pass after pass gets them with pauses, once there were too many in a row."""
@@ -86,11 +97,20 @@ class Turns:
         told = (Event("ReconcileSpinning", words, "Warning"),) if over == 1 else ()
         return replace(decision, requeue_after=self._backoff(over), events=(*decision.events, *told))
 
-    def _held(self, ready: Iterable[Claim]) -> Counter[str]:
-        return Counter([*tuple(self._at_work.values()), *(one.ref.kind for one in ready)])
+    def _held(self, ready: Iterable[Claim]) -> list[Ref]:
+        return [*(ref for ref, _ in tuple(self._at_work.values())), *(one.ref for one in ready)]
 
-    def _full(self, held: Counter[str]) -> frozenset[str]:
+    def _full(self, held: list[Ref]) -> frozenset[str]:
         """Kinds that get no more runners now."""
-        full = {kind for kind, count in held.items() if count >= self._most}
-        late = self._late
-        return frozenset(full | late) if sum(held[kind] for kind in late) >= self._most_late else frozenset(full)
+        counted, long = _kinds(held), {ref.kind for ref in self.long()}
+        full = {kind for kind, count in counted.items() if count >= self._most}
+        return frozenset(full | long if sum(counted[kind] for kind in long) >= self._workers else full)
+
+    def _barred(self, held: list[Ref]) -> tuple[Ref, ...]:
+        """Keys that get no runner now."""
+        late = tuple(self._late)
+        return late if len(set(late) & set(held)) >= self._most_late else ()
+
+
+def _kinds(held: Iterable[Ref]) -> Counter[str]:
+    return Counter(ref.kind for ref in held)

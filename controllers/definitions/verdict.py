@@ -46,6 +46,7 @@ class Answer(Frozen):
     finalizers: tuple[Text, ...] | None = None
     events: tuple[Told, ...] = ()
     reason: Text = ""
+    busy: bool = False
     every: Annotated[Number, Field(ge=1)] | None = None
     at: Number | None = None
     files: Annotated[dict[str, tuple[int, int, int] | None], Field(max_length=MAX_FILES)] = Field(default_factory=dict)

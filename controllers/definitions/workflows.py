@@ -11,13 +11,16 @@ from typing import Any
 from pydantic import BaseModel
 
 from controllers.definitions.context import Cancellation, Cancelled, Clock
-from controllers.definitions.telling import summary, words
-from controllers.definitions.touching import Ask, PassOver, Step, carried_out, done
-from resources.canonical import Document, canonical
+from controllers.definitions.telling import bounded, summary, words
+from controllers.definitions.touching import Ask, CancelTask, PassOver, Promises, Step
+from resources.canonical import Document, size
 from resources.names import KIND
 from resources.validation import Invalid, parse
 
 DEADLINE_SECONDS = 3600.0
+MAX_NAME = 512
+MAX_RESULT = 4 * 1024 * 1024
+"""Bytes of JSON, of a step and of a run."""
 
 
 class StepFailed(Exception):
@@ -58,55 +61,77 @@ class WorkflowContext:
     def __init__(self, ask: Ask, clock: Clock, cancellation: Cancellation, *, is_async: bool) -> None:
         self.clock = clock
         self.cancellation = cancellation
-        self._ask = ask
-        self._is_async = is_async
+        self.promises = Promises(ask, is_async=is_async)
+        self._begun: set[str] = set()
+        self.waits: PassOver | None = None
+        """Why the run ends here for now, whatever its code makes of that."""
 
     def step(self, name: str, call: Callable[[], Any], *, manual: bool = False) -> Any:
         """What `call` returns, from the record if it has been called in this run before. To be awaited in an async run.
 
-        Names are unique in a run. A step whose process dies is called again; a `manual` one is not: the run then waits
-        until a person says whether it happened.
+        A name is used once in a run. A step whose process dies is called again; a `manual` one is not: the run then
+        waits until a person says whether it happened.
         """
-        return self._driven(_stepped(name, call, self.cancellation, manual=manual))
+        return self._driven(self._stepped(self._named(name), call, manual=manual), f"ctx.step of {name}")
 
     def checkpoint(self, name: str) -> Any:
         """Ends here until a person lets the run go on; then it is what that person gave."""
-        return self._driven(_checked(name))
+        return self._driven(self._checked(self._named(name)), f"ctx.checkpoint of {name}")
 
-    def _driven(self, steps: Generator[Step, Any, Any]) -> Any:
-        return carried_out(steps, self._ask) if self._is_async else done(steps, self._ask)
+    def _driven(self, steps: Generator[Step, Any, Any], what: str) -> Any:
+        if self.waits is not None:
+            steps.close()
+            raise self.waits
+        return self.promises.give(steps, what)
+
+    def _named(self, name: Any) -> str:
+        """Raises TypeError, ValueError."""
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a step: expected text, got {type(name).__name__}")
+        if not 0 < len(name) <= MAX_NAME or not all(map(_plain, name)):
+            raise ValueError(f"the name of a step: expected 1 to {MAX_NAME} characters without control characters")
+        if name in self._begun:
+            raise ValueError(f'step "{name}": there was one of this name, and each needs its own')
+        self._begun.add(name)
+        return name
+
+    def _stepped(self, name: str, call: Callable[[], Any], *, manual: bool) -> Generator[Step, Any, Any]:
+        answer: Document = yield {"step": "begin", "name": name, "manual": manual}
+        if answer["next"] != "run":
+            return self._recorded(name, answer)
+        try:
+            value = yield call
+            _check_size(value)
+        except Exception as error:
+            self.cancellation.check()  # a step that was interrupted has not failed
+            yield {"step": "end", "name": name, "error": words(error)}
+            raise
+        yield {"step": "end", "name": name, "result": value}
+        return value
+
+    def _checked(self, name: str) -> Generator[Step, Any, Any]:
+        answer: Document = yield {"step": "checkpoint", "name": name}
+        return self._recorded(name, answer)
+
+    def _recorded(self, name: str, answer: Document) -> Any:
+        match answer["next"]:
+            case "done":
+                return answer["result"]
+            case "failed":
+                raise StepFailed(f"{name}: {answer['error']}")
+            case _:
+                self.waits = PassOver(0.0, f"waits for {name}")
+                raise self.waits
 
 
-def _stepped(
-    name: str, call: Callable[[], Any], cancellation: Cancellation, *, manual: bool
-) -> Generator[Step, Any, Any]:
-    answer: Document = yield {"step": "begin", "name": name, "manual": manual}
-    if answer["next"] != "run":
-        return _recorded(name, answer)
-    try:
-        value = yield call
-        canonical(value)
-    except Exception as error:
-        cancellation.check()  # a step that was interrupted has not failed
-        yield {"step": "end", "name": name, "error": words(error)}
-        raise
-    yield {"step": "end", "name": name, "result": value}
-    return value
+def _plain(character: str) -> bool:
+    return 31 < ord(character) != 127 and not 0xD800 <= ord(character) <= 0xDFFF
 
 
-def _checked(name: str) -> Generator[Step, Any, Any]:
-    answer: Document = yield {"step": "checkpoint", "name": name}
-    return _recorded(name, answer)
-
-
-def _recorded(name: str, answer: Document) -> Any:
-    match answer["next"]:
-        case "done":
-            return answer["result"]
-        case "failed":
-            raise StepFailed(f"{name}: {answer['error']}")
-        case _:
-            raise PassOver(0.0, f"waits for {name}")
+def _check_size(value: Any) -> None:
+    """Raises ValueError for what is no JSON, or too much of it."""
+    if (found := size(value)) > MAX_RESULT:
+        raise ValueError(f"a result of {found} bytes: at most {MAX_RESULT}")
 
 
 def execute(
@@ -116,35 +141,34 @@ def execute(
     clock: Clock,
     cancellation: Cancellation,
     *,
-    under_way: Callable[[Callable[[], None]], None] = lambda _: None,
+    under_way: Callable[[CancelTask], None] = lambda _: None,
 ) -> Document:
     """One process's part of a run, to its end or to where it waits."""
+    ctx = WorkflowContext(ask, clock, cancellation, is_async=workflow.is_async)
+    said = _executed(workflow, ctx, message, under_way)
+    return said if ctx.waits is None or "cancelled" in said else {"waits": str(ctx.waits)}
+
+
+def _executed(
+    workflow: Workflow, ctx: WorkflowContext, message: Document, under_way: Callable[[CancelTask], None]
+) -> Document:
     try:
         given = message["input"] if workflow.input is None else parse(workflow.input, message["input"], path="input")
-        ctx = WorkflowContext(ask, clock, cancellation, is_async=workflow.is_async)
         if workflow.is_async:
-            result = asyncio.run(_awaited(workflow, ctx, given, under_way))
+            result = asyncio.run(ctx.promises.kept(workflow.run(ctx, given), under_way))
         else:
             result = workflow.run(ctx, given)
         if isinstance(result, BaseModel):
             result = result.model_dump(mode="json", by_alias=True)
-        canonical(result)
-    except PassOver as over:
-        return {"waits": str(over)}
-    except (asyncio.CancelledError, Cancelled):
-        return {"cancelled": True}
+        _check_size(result)
+    except (asyncio.CancelledError, Cancelled) as error:
+        return {"cancelled": True} if ctx.cancellation.is_set() else {"failed": summary(error)}
     except Invalid as refused:
-        return {"failed": str(refused)}
-    except Exception as error:
-        return {"failed": summary(error)}
+        return {"failed": bounded(str(refused))}
     except SystemExit as error:
         return {"failed": f"the workflow called sys.exit({error.code})"}
+    except MemoryError as error:
+        return {"failed": summary(error), "spent": True}
+    except BaseException as error:  # it would raise the same in the next process
+        return {"failed": summary(error)}
     return {"result": result}
-
-
-async def _awaited(
-    workflow: Workflow, ctx: WorkflowContext, given: Any, under_way: Callable[[Callable[[], None]], None]
-) -> Any:
-    task = asyncio.ensure_future(workflow.run(ctx, given))
-    under_way(lambda: task.get_loop().call_soon_threadsafe(task.cancel) and None)
-    return await task

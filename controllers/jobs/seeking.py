@@ -12,8 +12,9 @@ from controllers.jobs.question import question
 from controllers.jobs.recovery import SPACING_SECONDS, without_instance
 from controllers.jobs.step import Step
 from controllers.runtime.decision import Decision, Facts, Release, Reserve
-from placement import Placed, Request, place
-from placement.explain import after_lost_races
+from placement import Placed, Request, Unschedulable, place
+from placement.answers import NO_CAPACITY
+from placement.explain import after_lost_races, drawn, own_reservations
 from placement.trace import FIRST_RANKED, summary
 from resources.allocation import Allocation
 from resources.conditions import Condition, condition
@@ -26,6 +27,8 @@ from resources.reference import Ref
 
 TICK_SECONDS = 30.0
 """How long a job waits for a change before it looks again by itself."""
+IN_TURN_SECONDS = 1.0
+"""How far ahead of a job that leaves its reservation those are who waited for its room."""
 PRIMARY_SECONDS = 1.0
 """How long a backup waits for the primary's first plan, should nobody wake it."""
 
@@ -46,6 +49,10 @@ def rest_or_place(step: Step, facts: Facts) -> Decision:
         said = f"waits for a place: there is no pool {step.job.spec.pool}"
         step = _pending(step.let_go())
         return step.end(_no_fit(said), unfit=("NoPool", f"no pool {step.job.spec.pool}"), after=step.now + TICK_SECONDS)
+    if any(claim.ends_at is not None and claim.ends_at <= step.now for claim in step.held):
+        said = "has left its reservation, and looks for a place once those have looked who waited for one"
+        step = _pending(step.let_go())
+        return step.end(condition("Ready", False, "Starting", said), after=step.now + IN_TURN_SECONDS)
     if _after_primary(step):
         said = "waits until the primary copy has been looked after, to stay out of its way"
         step = _pending(step.let_go())
@@ -130,13 +137,18 @@ def _place(step: Step, pool: Pool, facts: Facts) -> Decision:
     with step.view.fleet.without(claim.id for claim in step.held) as fleet:
         request = question(step.job, step.status, step.view, fleet, facts.excluded, now=step.now)
         made = place(request, fleet, policy, seed=facts.seed, first=FIRST_RANKED)
+        own = "" if made.placed else own_reservations(request, fleet, policy)
     payload = summary(made, policy.ranking).to_dict()
+    payload["drawn"] = list(drawn(made, policy.ranking))
     payload["replay"] = {"seed": facts.seed, "now": step.now, "excluded": dict(facts.excluded), **facts.seen}
+    settings = step.view.scheduling.to_document()
+    payload["replay"] |= {"scheduling": settings} if settings else {}
     payload["replay"]["without"] = [claim.id for claim in step.held]
     payload["replay"]["status"] = step.status.model_dump(include={"excluded_node", "excluded_reason", "ever_ran"})
     if isinstance(made.answer, Placed):
         return _placed(step, made.answer, request, payload)
-    return _nowhere(step, payload)
+    code = made.answer.code if isinstance(made.answer, Unschedulable) else NO_CAPACITY
+    return _nowhere(step, payload, own, code)
 
 
 def _placed(step: Step, answer: Placed, request: Request, payload: Mapping[str, object]) -> Decision:
@@ -184,9 +196,12 @@ def _taken_from(answer: Placed) -> TakenFrom | None:
     return None if inside is None else TakenFrom(name=inside.name, uid=inside.reservation, until=inside.end)
 
 
-def _nowhere(step: Step, payload: Mapping[str, object]) -> Decision:
-    """An exclusion for a refused start holds for one plan: without another node, that one is asked again."""
-    sentence = str(payload["sentence"])
+def _nowhere(step: Step, payload: Mapping[str, object], own: str, code: str) -> Decision:
+    """An exclusion for a refused start holds for one plan: without another node, that one is asked again.
+
+    `own` tells of the reservations that are meant for the job.
+    """
+    sentence = f"{payload['sentence']}{own}"
     only_once = _refused(step) and step.status.excluded_node is not None
     told = step.status.planned_at == step.now
     step = _pending(step.let_go()).on(
@@ -198,7 +213,7 @@ def _nowhere(step: Step, payload: Mapping[str, object]) -> Decision:
     )
     event = None
     if not told:
-        event = Event("PlacementFailed", "noCapacityInAnyPool", "Warning", payload)
+        event = Event("PlacementFailed", code, "Warning", payload)
         step = step.plus(events=(event,), wake=_followers(step, untried=True))
     return step.end(
         _no_fit(f"waits for a place: {sentence}"),
@@ -228,6 +243,7 @@ def _claim(step: Step, answer: Placed, instance: str) -> Allocation:
         starts_at=step.now if answer.devices or answer.inside else None,
         ends_at=None if answer.inside is None else answer.inside.end,
         inside=None if answer.inside is None else answer.inside.reservation,
+        tenant=None if answer.inside is None else answer.inside.tenant,
     )
 
 

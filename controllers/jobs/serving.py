@@ -12,7 +12,7 @@ from resources.conditions import Condition, condition
 from resources.event import Event
 from resources.facts import Instance
 from resources.instants import kept, rfc3339
-from resources.job import TakenFrom
+from resources.job import Job, TakenFrom
 
 DOUBT_SECONDS = 60.0
 """An answer that stays out this long, with the node there to be asked, needs a person."""
@@ -109,16 +109,15 @@ def _alive(step: Step, claim: Allocation, row: Instance) -> Decision:
     )
     if row.state == "ready" and row.ready_at is not None and step.job.status.ready_at != kept(row.ready_at):
         step = step.plus(events=(Event("JobUpdated", _became_ready(row)),))
-    ready = silent_ready(step, claim.instance, claim.node, "runs on" if lives else "starts on") or _ready(
-        row, claim.node
-    )
+    verb = "runs on" if lives else "starts on"
+    ready = silent_ready(step, claim.instance, claim.node, verb) or _ready(step.job, row, claim.node)
     return step.end(ready, room=claim.node)
 
 
-def _ready(row: Instance, node: str) -> Condition:
+def _ready(job: Job, row: Instance, node: str) -> Condition:
     match row.state:
         case "ready" if row.ready:
-            return condition("Ready", True, "Running", f"runs on {node}")
+            return condition("Ready", True, "Running", f"runs on {node}{_inside(job)}")
         case "ready":
             detail = f": {row.not_ready_detail}" if row.not_ready_detail else ""
             return condition("Ready", False, "NotReady", f"runs on {node} and is not ready{detail}")
@@ -129,6 +128,13 @@ def _ready(row: Instance, node: str) -> Condition:
             return condition("Ready", False, "Stopping", f"ends on {node}" + (f": {row.reason}" if row.reason else ""))
         case _:
             return _starting(f"starts on {node}")
+
+
+def _inside(job: Job) -> str:
+    taken = job.status.reservation
+    if taken is None:
+        return ""
+    return f" in its reservation {taken.name}" + ("" if taken.until is None else f" until {rfc3339(taken.until)}")
 
 
 def _starting(message: str) -> Condition:

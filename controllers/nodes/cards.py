@@ -13,6 +13,7 @@ from resources.pool import Health, PoolSpec
 from resources.windows import Hold, held_at
 
 GPU = "gpu"
+REMEMBERED_SECONDS = 86400.0
 
 
 def counted(
@@ -20,25 +21,29 @@ def counted(
 ) -> tuple[tuple[Device, ...], dict[str, float], float | None]:
     """Devices as they count, since when those that must prove themselves are well, and when to look again.
 
-    `before` is how they counted until now. A device that was never seen sick counts from the first report on.
+    `before` is how they counted until now. A device that was never seen sick counts from the first report on; one that
+    was is remembered for a day when it is not listed any more, and has to prove itself from its return on.
     """
     if facts is None:
         return (), {}, None
     patience = (Health() if pool is None else pool.health).device_stable_ms / 1000
-    sick_before = {device.id for device in before if not device.healthy}
-    since = dict(status.devices_well_since)
+    listed_before = {device.id for device in before}
+    since = {name: well for name, well in status.devices_well_since.items() if now - well < REMEMBERED_SECONDS}
+    away = {name: well for name, well in since.items() if name not in listed_before}
+    sick_before = {device.id for device in before if not device.healthy} | away.keys()
     found: list[Device] = []
     proving: dict[str, float] = {}
     for device in facts.inventory.devices:
         if device.healthy and device.id in sick_before:
-            well = since.get(device.id, now)
+            well = now if device.id in away else since.get(device.id, now)
             if now < well + patience:
                 proving[device.id] = well
                 found.append(replace(device, healthy=False))
                 continue
         found.append(device)
     look = min((well + patience for well in proving.values()), default=None)
-    return tuple(found), proving, look
+    gone = sick_before - {device.id for device in found}
+    return tuple(found), {**{name: since.get(name, now) for name in sorted(gone)}, **proving}, look
 
 
 def next_turn(allocations: Sequence[Allocation], now: float) -> float | None:

@@ -18,7 +18,8 @@ from resources.reservation import Reservation
 class Context:
     """All that a placer knows beside the reservation: it reads no clock and draws no number of its own.
 
-    `line` are the reservations of the pool that wait, the oldest first, less those that somebody else works on.
+    `line` are the reservations of the pool that wait, the oldest first, less those that are paused and those that
+    somebody else works on. `leader` is the first of those that has waited longer.
     """
 
     fleet: FleetView
@@ -28,6 +29,7 @@ class Context:
     excluded: Mapping[str, str] = field(default_factory=dict)
     line: Sequence[Reservation] = ()
     scheduling: Scheduling = PLAIN
+    leader: Ref | None = None
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Pending:
 
 @dataclass(frozen=True)
 class Queued:
-    """Another one's pass looks after it: `leader`, who stands first in the line."""
+    """Another one's pass is at work on the line right now: `leader`, who has waited longer."""
 
     leader: Ref
 

@@ -1,4 +1,4 @@
-"""The pool-lease placer: whoever has waited longest plans for the whole line, so that a pool is read once a batch."""
+"""The pool-lease placer: who looks for a place plans for the line before it too: a pool is read once a batch."""
 
 from __future__ import annotations
 
@@ -18,19 +18,21 @@ class PoolLease:
     def place(self, asked: Reservation, context: Context) -> Outcome:
         if asked.spec.gang is not None:
             return Inline().place(asked, context)
-        line = [one for one in context.line if one.spec.gang is None]
-        if line and line[0].uid != asked.uid:
-            return Queued(line[0].ref)
-        return self._batch(asked, line or [asked], context)
+        if context.leader is not None:
+            return Queued(context.leader)
+        return self._batch(asked, [one for one in context.line if one.spec.gang is None], context)
 
     def _batch(self, asked: Reservation, line: list[Reservation], context: Context) -> Outcome:
-        """The oldest first, at most `max_batch`; each takes its room before the next is looked at."""
-        most = context.scheduling.max_batch
+        """The oldest first, at most `max_batch`, itself among them; each takes its room before the next is planned."""
+        others = [one for one in line if one.uid != asked.uid]
+        turn = next((at for at, one in enumerate(line) if one.uid == asked.uid), len(others))
+        turn = min(turn, context.scheduling.max_batch - 1)
+        batch = [*others[:turn], asked, *others[turn:]][: context.scheduling.max_batch]
         scratch = context.fleet.copy()
         own: Outcome = Pending("nobody looked")
         claims: list[Reserve] = []
-        wake: list[Ref] = [one.ref for one in line[most : most + 1]]
-        for one in line[:most]:
+        wake: list[Ref] = []
+        for one in batch:
             made = Inline().place(one, Context(scratch, context.policy, context.now, context.seed, context.excluded))
             if one.uid == asked.uid:
                 own = made
@@ -40,6 +42,8 @@ class PoolLease:
                     scratch.put_claim(seen(allocation))
                 if one.uid != asked.uid:
                     wake.append(one.ref)
+        if claims:  # as long as there is room, the next batch has its turn
+            wake += [one.ref for one in others if one not in batch][:1]
         if isinstance(own, Placed):
             return Placed(own.allocations, tuple(claims), tuple(wake))
         assert isinstance(own, Pending)

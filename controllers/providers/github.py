@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from resources.effect import Absent, Applied, Deferred, Rejected, Unknown
 
 API = "https://api.github.com"
 CONNECT_SECONDS, READ_SECONDS = 5.0, 20.0
-LEAST_WAIT_SECONDS, MOST_WAIT_SECONDS = 1.0, 3600.0
+LEAST_WAIT_SECONDS, UNTOLD_WAIT_SECONDS, MOST_WAIT_SECONDS = 1.0, 60.0, 3600.0
 GOOD = frozenset({"success", "neutral", "skipped"})
 _seen: dict[str, Any] = {}
 """Answers by address with their tags, so that what has not changed costs nothing of the rate limit."""
@@ -26,7 +26,7 @@ class RateLimited(Exception):
     """Ask again after so many seconds."""
 
     def __init__(self, after: float) -> None:
-        super().__init__(f"the rate limit is used up; again in {after:.0f} s")
+        super().__init__(f"the forge limits how often it is asked; again in {after:.0f} s")
         self.after = after
 
 
@@ -52,6 +52,20 @@ class Checks:
     passed: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()
+
+
+class Client(GitHubAPI):
+    """As gidgethub's, which tells a limit by what is left only, and not by what else GitHub says of one."""
+
+    async def _request(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes = b""
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        status, told, answer = await super()._request(method, url, headers, body)
+        left = told.get("x-ratelimit-remaining") != "0"
+        if status == 429 or (status == 403 and left and ("retry-after" in told or b"rate limit" in answer.lower())):
+            after = str(told.get("retry-after", ""))
+            raise RateLimited(_bounded(float(after) if after.isdecimal() else UNTOLD_WAIT_SECONDS))
+        return status, told, answer
 
 
 class GitHub:
@@ -151,8 +165,6 @@ class _told:  # noqa: N801  it reads as a word
         match error:
             case gidgethub.RateLimitExceeded():
                 raise RateLimited(_bounded(error.rate_limit.reset_datetime.timestamp() - Threads().now())) from error
-            case gidgethub.BadRequest(status_code=429):
-                raise RateLimited(60.0) from error
             case gidgethub.BadRequest(status_code=401 | 403 | 404):
                 raise NotAuthorised(f"{int(error.status_code)}: {error}") from error
             case _:
@@ -168,4 +180,4 @@ async def connected(token: str | None, api: str = API) -> AsyncIterator[GitHub]:
     """A client for one pass."""
     timeout = httpx.Timeout(READ_SECONDS, connect=CONNECT_SECONDS)
     async with httpx.AsyncClient(timeout=timeout, follow_redirects=False, trust_env=False) as client:
-        yield GitHub(GitHubAPI(client, "rmctl", oauth_token=token, cache=_seen, base_url=api))
+        yield GitHub(Client(client, "rmctl", oauth_token=token, cache=_seen, base_url=api))

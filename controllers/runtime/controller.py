@@ -68,8 +68,11 @@ class Reader(Protocol):
         """Rises whenever the pool gains room; `Decision.no_place_since` fences a decision not to place with it."""
         ...
 
-    def line(self, pool: str, own: Ref) -> Sequence[Resource[Any, Any]]:
-        """Reservations of the pool that wait, the oldest first, less those that another pass works on now."""
+    def line(self, pool: str, own: Ref) -> tuple[Sequence[Resource[Any, Any]], Ref | None]:
+        """Reservations of the pool that wait, the oldest first, and the first before `own` that another pass works on.
+
+        Such are left out of the line, and so are paused ones.
+        """
         ...
 
     def scheduling(self) -> Scheduling:

@@ -51,7 +51,9 @@ class Crew(Generic[C]):
         *,
         workers: int,
         most: int,
+        beyond: Callable[[], int] = lambda: 0,
     ) -> None:
+        """At most `most` claims are held, and as many more as `beyond` says do not count now."""
         self._store = store
         self.patience = Patience(store, environment)
         self._environment = environment
@@ -59,6 +61,7 @@ class Crew(Generic[C]):
         self._source = source
         self._do = work
         self._most = most
+        self._beyond = beyond
         self._ready: deque[C] = deque()
         self._idle: deque[int] = deque(range(workers))
         self._handed = [environment.signal() for _ in range(workers)]
@@ -74,7 +77,7 @@ class Crew(Generic[C]):
     @property
     def room(self) -> int:
         """How many more claims may be taken."""
-        return self._most - len(self._ready) - len(self._at_work)
+        return self._most + self._beyond() - len(self._ready) - len(self._at_work)
 
     @property
     def ready(self) -> Sequence[C]:

@@ -53,7 +53,7 @@ class Threads:
             while True:
                 try:
                     return target()
-                except Exception:
+                except BaseException:  # a worker that is told to exit is missed like any other
                     log.exception("task failed", task=name)
                     time.sleep(AGAIN_SECONDS)
 

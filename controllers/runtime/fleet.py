@@ -110,6 +110,11 @@ class Fleet:
         """Jobs and reservations that wait for a place, by priority, then age."""
         return tuple(sorted(self._waiting.get(pool, {}).values(), key=_turn))
 
+    def scratch(self) -> FleetView:
+        """A copy of the view as it is now."""
+        with self.planning():
+            return self.view.copy()
+
     def line(self, pool: str) -> tuple[Reservation, ...]:
         """Reservations of the pool that wait, the oldest first."""
         found = [one for one in self._waiting.get(pool, {}).values() if isinstance(one, Reservation)]

@@ -17,6 +17,7 @@ from resources.node import NoSchedule
 from resources.reference import Ref
 from resources.resource import Resource
 from store import backlog, bookings, effects, ledger, nodes, resources
+from store.pauses import PAUSED
 from store.tx import Tx
 
 SILENT = frozenset({"silent", "lost"})
@@ -79,9 +80,12 @@ class SnapshotReader:
     def capacity_revision(self, pool: str) -> int:
         return self._fleet.capacity_revision(pool)
 
-    def line(self, pool: str, own: Ref) -> Sequence[Resource[Any, Any]]:
+    def line(self, pool: str, own: Ref) -> tuple[Sequence[Resource[Any, Any]], Ref | None]:
         busy = backlog.busy(self._tx, own.kind) - {own}
-        return tuple(one for one in self._fleet.line(pool) if one.ref not in busy)
+        line = [one for one in self._fleet.line(pool) if PAUSED not in one.annotations or one.ref == own]
+        refs = [one.ref for one in line]
+        before = refs[: refs.index(own)] if own in refs else refs
+        return tuple(one for one in line if one.ref not in busy), next((ref for ref in before if ref in busy), None)
 
     def scheduling(self) -> Scheduling:
         return self._fleet.scheduling

@@ -34,18 +34,20 @@ def reconcile(ctx, resource):
     print(token, file=sys.stderr, flush=True)
     ctx.event("Told", f"efficient {token}")
     run = ctx.workflows.ensure(key="w", workflow="spill", input={"with": token})
-    ctx.effects.ensure(
-        key="k",
-        kind="call",
-        request={"as": token},
-        observe=lambda: Unknown(token),
-        apply=lambda: Unknown(f"401 {token}"),
-    )
     if resource.spec.mode == "raise":
         raise ValueError(token)
     if resource.spec.mode == "die":
         os._exit(3)
-    return ctx.settled({"noted": token, "run": run.error or ""}, conditions=[condition_false("Ready", "Told", token)])
+    if "run" in resource.status:
+        ctx.effects.ensure(
+            key="k",
+            kind="call",
+            request={"as": token},
+            observe=lambda: Unknown(token),
+            apply=lambda: Unknown(f"401 {token}"),
+        )
+    told = [condition_false(kind, "Told", token) for kind in ("Ready", "Heard")]
+    return ctx.settled({"noted": token, **({"run": run.error} if run.error else {})}, conditions=told)
 """
 WORKFLOW = """
 import os
@@ -103,6 +105,9 @@ def test_the_credential_of_a_provider_is_found_nowhere(fleet: Fleet, tmp_path: P
         while words not in fleet.rmctl("events", "--for", f"leak/{name}").out:
             pass
     while "failed" not in fleet.rmctl("runs").out:
+        pass
+    assert fleet.rmctl("reconcile", "leak/settle").code == 0
+    while "indeterminate" not in fleet.rmctl("effects").out:
         pass
     debug = tmp_path / "debug.tgz"
     assert fleet.rmctl("doctor", "--bundle", str(debug)).code == 0

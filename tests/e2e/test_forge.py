@@ -96,6 +96,12 @@ def test_each_answer_is_what_it_means_for_the_deed(serving: Serving, fault: str,
     assert asked(serving, lambda github: github.observe_merge(SITE, 12)) == Absent()
 
 
+def test_a_limit_of_another_sort_says_itself_when_to_ask_again(serving: Serving) -> None:
+    """GitHub's secondary limit: 403, though there is much left of the first one."""
+    serving.forge.faults["merge"] = ["limited"]
+    assert asked(serving, merge) == Deferred("the forge limits how often it is asked; again in 7 s", 7.0)
+
+
 def test_an_answer_that_was_lost_is_unknown_and_the_merge_is_found(serving: Serving) -> None:
     serving.forge.faults["merge"] = ["lost"]
     assert isinstance(asked(serving, merge), Unknown)

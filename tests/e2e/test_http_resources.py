@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from resources.reference import Ref
+from store import resources
 from tests.builders import a_bundle, a_job_entry
 from tests.http_serving import API, Served, a_document, serving
 
@@ -270,6 +272,18 @@ def test_a_pool_in_use_is_not_deleted(served):
 def test_labels_of_the_system_are_not_set_by_people(served):
     answer = served.apply(a_document(labels={"rmctl/bundle": "x"}))
     assert causes(answer) == [(0, "metadata.labels.rmctl/bundle", "labels that start with rmctl/ are the system's")]
+
+
+def test_labels_of_the_system_are_not_taken_off_by_people(served):
+    own, kept = {"rmctl/driver.process": "1"}, {"a": "b"}
+    served.store.write(lambda tx: resources.create(tx, Ref("node", "n"), {"pool": "local"}, labels={**own, **kept}))
+    for labels in ({"rmctl/driver.process": None}, None):
+        status = refusal(served.patch("nodes/n", {"metadata": {"labels": labels}}), 422)
+        assert (
+            "metadata.labels.rmctl/driver.process: labels that start with rmctl/ are the system's" in status["message"]
+        )
+    assert served.patch("nodes/n", {"metadata": {"labels": {"a": None}}}).status_code == 200
+    assert served.get("nodes/n")["metadata"]["labels"] == own
 
 
 def test_a_job_is_made_by_its_bundle_only(served):

@@ -107,3 +107,36 @@ def test_a_pool_whose_reservations_are_planned_together_books_them_all(tmp_path:
         assert made.rmctl("reserve", "r4", "--gpus", "1").code == 6
         assert made.rmctl("delete", "reservation/r0").code == 0
         assert made.rmctl("wait", "reservation/r4", "--for=condition=Booked").code == 0
+
+
+def training(name: str, count: int) -> str:
+    asks = {"requiredCapacity": 0.1, "devices": [{"class": "gpu", "count": count}], "onRuntimeFailure": "avoidSpare"}
+    job = {"jobName": "fit", "command": ["sh", "-c", "echo $RM_DEVICES; exec sleep 1000"], "requirements": asks}
+    bundle = {"apiVersion": "rmctl/v1", "kind": "bundle", "metadata": {"name": name}}
+    return json.dumps({**bundle, "spec": {"pool": "default", "jobs": [job]}})
+
+
+def test_a_job_runs_in_the_reservation_that_is_meant_for_it_and_leaves_at_its_end(fleet: Fleet) -> None:
+    booked = fleet.rmctl("reserve", "night", "--gpus", "3", "--for", "12s", "--holder", "train")
+    assert booked.code == 0, booked.out + booked.err
+    planned = fleet.rmctl("plan", "-f", "-", stdin=training("train", 2))
+    assert "in its reservation night" in planned.out, planned.out + planned.err
+    ran = fleet.rmctl("apply", "-f", "-", "--wait", stdin=training("train", 2))
+    assert ran.code == 0, ran.err
+    assert fleet.rmctl("logs", "train/fit").out == "GPU-0,GPU-1\n"
+    assert "in its reservation night until" in fleet.rmctl("why", "job/train/primary/fit").out
+    assert fleet.rmctl("apply", "-f", "-", stdin=training("stranger", 2)).code == 0
+    refused = fleet.rmctl("wait", "job/stranger/primary/fit", "--for=condition=Unschedulable")
+    assert refused.code == 0, refused.err
+    assert "1 of 2 gpu free" in fleet.rmctl("why", "job/stranger/primary/fit").out
+    left = fleet.rmctl("wait", "job/train/primary/fit", "--for=jsonpath={.status.reservation}=", "--timeout", "60s")
+    assert left.code == 0, left.out + left.err
+    for name in ("train", "stranger"):
+        runs = fleet.rmctl("wait", f"job/{name}/primary/fit", "--timeout", "60s")
+        assert runs.code == 0, runs.out + runs.err
+    assert sorted(fleet.rmctl("logs", f"{name}/fit").out.split()[-1] for name in ("train", "stranger")) == [
+        "GPU-0,GPU-1",
+        "GPU-2,GPU-3",
+    ]
+    for name in ("bundle/train", "bundle/stranger", "reservation/night"):
+        assert fleet.rmctl("delete", name).code == 0

@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 
+from api.http.problems import Problem
 from api.http.runs import forked as fork
+from resources.reference import Ref
 from resources.resource import Resource
 from resources.workflow_run import Request, RunRecord
 from store import holds, queue, resources, workflow_runs, workflow_steps
 from tests.definition_house import House, a_house, at_work, gone
+from tests.unit.store.test_full_disk import limit
 
 HEAD = """
-import os, signal, sys, time
+import os, signal, sys, threading, time
 from pathlib import Path
 from rmctl import workflow
 
@@ -214,6 +217,7 @@ def test_what_is_uncertain_is_listed_before_the_parent_goes(house: House) -> Non
         ("1 / 0", "ZeroDivisionError: division by zero"),
         ("sys.exit(2)", "sys.exit(2)"),
         ("object()", "JSON serializable"),
+        ('"x" * 9_000_000', "a result of 9000002 bytes: at most 4194304"),
     ],
 )
 def test_a_step_that_raises_fails_the_run(house: House, body: str, why: str) -> None:
@@ -236,6 +240,66 @@ def test_a_run_that_kills_every_process_is_given_up_as_interrupted(
     for _ in range(3):
         house.host.engine.run(run_id)
     assert (run(house, run_id).state, run(house, run_id).error) == ("interrupted", "2 processes have died at it")
+
+
+@pytest.mark.req("T43", "T45")
+def test_after_an_interruption_nothing_is_done_again_that_is_on_record(house: House) -> None:
+    """A file that is missing for a while, or broken: steps, a manual one and a person's answer stay as they are."""
+    body = 'note(folder, "b"), manual=True)\n    ctx.checkpoint("asked"'
+    put(house, STEPS.format(body=body))
+    run_id = asked(house)
+    house.host.engine.run(run_id)
+    house.store.write(lambda tx: workflow_steps.settle(tx, run(house, run_id), happened=True, result="yes"))
+    file = house.workflows / "build.workflow.py"
+    for spoil in (file.unlink, file.unlink, lambda: file.write_text("def broken(")):
+        spoil()
+        house.host.engine.run(run_id)
+        assert (run(house, run_id).state, steps(house, run_id)[-1]) == ("interrupted", ("asked", "done"))
+        put(house, STEPS.format(body=body))
+        run_id = asked_again(house)
+    house.host.engine.run(run_id)
+    assert (run(house, run_id).state, run(house, run_id).attempt) == ("succeeded", 4)
+    assert seen(house) == ["a", "b", "c"]
+    with pytest.raises(Problem, match="attempt 4 has gone on with its steps"):
+        house.store.write(lambda tx: fork(tx, run(house, str(run(house, run_id).forked_from)), run_id))
+
+
+def asked_again(house: House, *, key: str = "k", **more: Any) -> str:
+    owner = house.get(Ref("site", "s", "default"))
+    request = Request(key, "build", {"folder": str(house.folder), **more})
+    return house.store.write(lambda tx: workflow_runs.ensure(tx, owner, request)).run_id
+
+
+@pytest.mark.req("T49", "T50")
+def test_threads_that_outlive_their_run_speak_in_nobody_elses(house: House) -> None:
+    """Nor does their process serve another run."""
+    put(
+        house,
+        """
+@workflow("build")
+def build(ctx, given):
+    def late():
+        while not Path(given["folder"], "go").exists():
+            time.sleep(0.01)
+        ctx.step("late", lambda: note(given["folder"], "late"))
+    if given.get("last"):
+        Path(given["folder"], "go").touch()
+        return [os.getpid(), ctx.step("mine", lambda: note(given["folder"], "mine"))]
+    for _ in range(3):
+        threading.Thread(target=late).start()
+    return os.getpid()
+""",
+    )
+    first = asked(house)
+    house.host.engine.run(first)
+    second = asked_again(house, key="other", last=True)
+    house.host.engine.run(second)
+    found = run(house, second)
+    assert found.state == "succeeded"
+    assert found.result == [found.result[0], "MINE"]
+    assert found.result[0] != run(house, first).result
+    assert gone(run(house, first).result)
+    assert (steps(house, second), seen(house)) == ([("mine", "done")], ["mine"])
 
 
 @pytest.mark.req("T42", "T45")
@@ -263,6 +327,29 @@ def test_a_run_that_is_cancelled_under_way_ends_with_its_process(house: House) -
     assert seen(house) == ["a"]
 
 
+STUBBORN = """
+@workflow("build")
+def build(ctx, given):
+    folder = Path(given["folder"])
+    ctx.step("a", lambda: note(folder, "a"))
+    def hang():
+        (folder / "pid").write_text(str(os.getpid()))
+        {body}
+    ctx.step("b", hang)
+"""
+
+
+@pytest.mark.req("T46", "T49")
+@pytest.mark.parametrize("body", ["sum(range(10**12))", "os.kill(os.getpid(), signal.SIGSTOP)"], ids=["C", "stopped"])
+def test_a_run_that_is_cancelled_ends_though_its_process_does_not_listen(house: House, body: str) -> None:
+    put(house, STUBBORN.format(body=body))
+    run_id = asked(house)
+    thread, pid = at_work(house, run_id)
+    house.store.write(lambda tx: workflow_runs.cancel(tx, run(house, run_id), "enough"))
+    thread.join()
+    assert gone(pid)
+
+
 @pytest.mark.req("T45")
 def test_a_server_that_stops_in_mid_step_fails_nothing(house: House) -> None:
     put(house, SLOW)
@@ -278,6 +365,43 @@ def test_a_server_that_stops_in_mid_step_fails_nothing(house: House) -> None:
         found = run(next_one, run_id)
         assert (found.state, found.waits_for, found.epoch) == ("waiting", "approval", 2)
         assert seen(next_one) == ["a", "b"]
+
+
+@pytest.mark.req("T45")
+def test_a_step_whose_end_finds_no_room_is_told_once_there_is_some(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with a_house(tmp_path) as house:
+        house.put("site")
+        put(house, SLOW.replace('return note(folder, "b")', 'return note(folder, "b") * 50_000'))
+        run_id = asked(house)
+        thread, _pid = at_work(house, run_id)
+        limit(house.store, 0)
+        (house.folder / "go").touch()
+        while "the store takes nothing" not in capsys.readouterr().out:
+            pass
+        limit(house.store, None)
+        thread.join()
+        assert (run(house, run_id).state, run(house, run_id).epoch) == ("waiting", 1)
+        assert seen(house) == ["a", "b"]
+
+
+@pytest.mark.req("T45")
+def test_a_run_that_no_process_can_be_started_for_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with a_house(tmp_path) as house:
+        house.put("site")
+        put(house, STEPS.format(body='note(folder, "b")'))
+        run_id = asked(house)
+        house.host.engine._due.clear()
+        monkeypatch.setattr("sys.executable", str(tmp_path / "gone"))
+        with pytest.raises(FileNotFoundError):
+            house.host.engine.run(run_id)
+        monkeypatch.undo()
+        assert list(house.host.engine._due) == [run_id]
+        house.host.engine.run(run_id)
+        assert run(house, run_id).state == "succeeded"
 
 
 @pytest.mark.req("T43", "T45")

@@ -9,6 +9,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -173,6 +174,23 @@ def test_a_dead_workers_runner_is_gone_before_the_next_one_works(house: House) -
 
 
 @pytest.mark.req("T45")
+def test_a_worker_that_hangs_is_ended_and_followed_by_another(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(house, WAITS)
+    run_id = asked(house)
+    thread, runner = at_work(house, run_id)
+    hung = worker(house).process.pid
+    os.kill(hung, signal.SIGSTOP)
+    monkeypatch.setattr(dbos_carrier, "PING_SECONDS", 0.05)
+    thread.join()
+    monkeypatch.undo()
+    (house.folder / "go").touch()
+    house.host.engine.run(run_id)
+    assert gone(hung)
+    assert gone(runner)
+    assert (run(house, run_id).state, run(house, run_id).epoch) == ("succeeded", 2)
+
+
+@pytest.mark.req("T45")
 def test_a_run_goes_on_after_its_file_has_changed(house: House) -> None:
     """Its version is ours: DBOS would leave a run alone that another source has begun."""
     put(house, ASKS)
@@ -276,6 +294,22 @@ def test_what_the_store_has_forgotten_is_dropped_by_the_next_worker(house: House
     while old in statuses(house):
         pass
     assert new in statuses(house)
+
+
+def test_a_run_says_why_its_worker_does_not_come_up(house: House) -> None:
+    put(house, STEPS)
+    run_id = asked(house)
+    file = house.folder / "data" / "workflows.db"
+    file.write_bytes(b"no database" * 1000)
+    thread = threading.Thread(target=house.host.engine.run, args=(run_id,))
+    thread.start()
+    while not run(house, run_id).error:
+        pass
+    assert "file is not a database" in str(run(house, run_id).error)
+    assert run(house, run_id).state == "pending"
+    file.unlink()
+    thread.join()
+    assert (run(house, run_id).state, run(house, run_id).error) == ("succeeded", None)
 
 
 def test_a_server_is_refused_the_engine_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -200,4 +200,6 @@ def _first_line(entries: Sequence[Entry]) -> tuple[str, str]:
 def _finished(document: Document) -> bool:
     if document["kind"] not in SAGAS:
         return False
+    if document["kind"] == "reservation":
+        return (document.get("status") or {}).get("phase") == "expired"
     return any(condition(document, type_).get("status") == "True" for type_ in ("Ready", "Stalled"))

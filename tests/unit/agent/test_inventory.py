@@ -80,10 +80,28 @@ def test_devices_come_from_a_file(tmp_path: Path):
     [
         ({}, "expected a list of objects with id and class"),
         ([1], "[0]: expected an object with id and class"),
-        ([{"id": "x"}], "[0].class: expected text of 1 to 253 characters"),
-        ([{"id": "", "class": "gpu"}], "[0].id: expected text of 1 to 253 characters"),
+        ([{"id": "x"}], "[0].class: expected 1 to 63 letters"),
+        ([{"id": "x", "class": "g p u"}], "[0].class: expected 1 to 63 letters"),
+        ([{"id": "", "class": "gpu"}], "[0].id: expected 1 to 253 printable ASCII characters, no blank and no comma"),
+        ([{"id": "a,b", "class": "gpu"}], "[0].id: expected 1 to 253 printable ASCII"),
+        ([{"id": "a\0", "class": "gpu"}], "[0].id: expected 1 to 253 printable ASCII"),
+        ([{"id": "\ud800", "class": "gpu"}], "[0].id: expected 1 to 253 printable ASCII"),
+        ([{"id": "x", "class": "gpu", "parent": ""}], "[0].parent: expected 1 to 253 printable ASCII"),
+        ([{"id": "x", "class": "gpu", "parent": "x"}], '[0].parent: "x" is a part itself'),
+        (
+            [{"id": "x", "class": "g", "parent": "y"}, {"id": "y", "class": "g", "parent": "z"}],
+            '[0].parent: "y" is a part',
+        ),
+        ([{"id": "x", "class": "gpu", "links": ["x"]}], "[0].links: 'x' is not the id of another device"),
+        ([{"id": "x", "class": "gpu", "attributes": {"a": float("nan")}}], "expected JSON: NaN is no number"),
+        ([{"id": "x", "class": "gpu", "attributes": {"a": "b" * 1025}}], "[0].attributes.'a': at most 1024 printable"),
+        (
+            [{"id": "x", "class": "gpu", "attributes": {f"k{at}": "v" * 999 for at in range(1100)}}],
+            "at most 1048576 bytes",
+        ),
+        ([{"id": "x", "class": "gpu", "numa": 2**31}], "[0].numa: expected a whole number of 0 to 65535"),
         ([{"id": "x", "class": "gpu"}, {"id": "x", "class": "gpu"}], '[1].id: "x" is listed twice'),
-        ([{"id": "x", "class": "gpu", "numa": -1}], "[0].numa: expected a whole number of at least 0"),
+        ([{"id": "x", "class": "gpu", "numa": -1}], "[0].numa: expected a whole number of 0 to 65535"),
         ([{"id": "x", "class": "gpu", "healthy": "yes"}], "[0].healthy: expected true or false"),
         ([{"id": "x", "class": "gpu", "links": {"y": "ETH"}}], "[0].links.y: expected one of NV, PIX, PXB, PHB, NODE"),
         ([{"id": "x", "class": "gpu", "links": 5}], "[0].links: expected a list of ids"),
@@ -145,3 +163,14 @@ def test_a_machine_is_called_what_its_operating_system_calls_it(tmp_path: Path, 
     assert take(settings(tmp_path)).machine_id == ""
     named.write_text("0123\n")
     assert take(settings(tmp_path)).machine_id == "0123"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("[" * 100_000, "expected JSON: nested too deeply"), ('[{"id": "a", "id": "b"}]', '"id" is written twice')],
+)
+def test_a_devices_file_that_only_looks_like_json_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "devices.json"
+    path.write_text(text)
+    with pytest.raises(SettingsRefused, match=re.escape(said)):
+        take(settings(tmp_path, devices=path))

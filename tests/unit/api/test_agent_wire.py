@@ -90,6 +90,16 @@ def test_a_message_that_says_nothing_known_is_refused(data: bytes):
         (lambda h: setattr(h.inventory, "capacity_milli", 0), "hello.inventory: capacity must be above 0"),
         (lambda h: h.ClearField("inventory"), "hello.inventory: capacity must be above 0"),
         (lambda h: h.inventory.capabilities.append("a b"), "hello.inventory.capabilities: must match"),
+        (lambda h: h.inventory.labels.update({"a b": "c"}), "hello.inventory.labels: 'a b': expected [PREFIX/]NAME"),
+        (lambda h: h.inventory.labels.update({"k": "x" * 300}), "hello.inventory.labels: 'k': at most 63 characters"),
+        (
+            lambda h: h.inventory.devices.add(id="a,b", **{"class": "gpu"}),
+            "hello.inventory.devices.id: 'a,b' is not 1 to 253",
+        ),
+        (
+            lambda h: h.inventory.devices.add(id="a", **{"class": "g p"}),
+            "hello.inventory.devices.class: 'g p' is not 1 to 63",
+        ),
         (lambda h: h.inventory.labels.update({str(n): "" for n in range(65)}), "hello.inventory: at most 64"),
         (lambda h: setattr(h.instances[0], "state", 99), "hello.instance.state: 99 is not a state"),
         (lambda h: setattr(h.instances[0], "state", 0), "hello.instance.state: 0 is not a state"),

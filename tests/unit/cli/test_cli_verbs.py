@@ -190,6 +190,72 @@ def test_a_plan_shows_where_jobs_would_run_and_ends_with_6_when_one_cannot(
     )
 
 
+def test_a_plan_tells_what_is_drawn_and_what_is_taken_from_a_reservation(
+    api: FakeApi, rmctl: Rmctl, hello: str
+) -> None:
+    one = {"job": "hello/primary/web", "answer": "placed", "node": "a", "tier": "local", "drawn": ["a", "c", "b"]}
+    other = {"job": "hello/primary/train", "answer": "placed", "node": "d", "tier": "local", "reservation": "night"}
+    api.on("POST plan", an_outcome(placements=[one, other]))
+    assert rmctl("plan", "-f", hello).out == (
+        "bundle/hello would be created\n"
+        "  job/hello/primary/web    → a  tier local, or c, b: one of them is drawn\n"
+        "  job/hello/primary/train  → d  tier local, in its reservation night\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--vcpu", "1", "--selector", "a = b"), "--selector tells which GPUs: it goes with --gpus or --gpu-units"),
+        (("--vcpu", "1", "--nvlink"), "--nvlink tells how GPUs are joined: it goes with --gpus"),
+        (("--gpu-units", "500", "--nvlink"), "--nvlink tells how GPUs are joined: it goes with --gpus"),
+        (("--gpus", "1", "--domain", "rack"), "--domain tells what keeps a gang together: it goes with --gang"),
+        (("--vcpu", "nan"), "--vcpu nan: a number above 0, in steps of 0.001"),
+        (("--vcpu", "inf"), "--vcpu inf: a number above 0, in steps of 0.001"),
+        (("--vcpu", "0.0019"), "--vcpu 0.0019: a number above 0, in steps of 0.001"),
+        (("--vcpu", "1", "--for", "0.3s"), "--for 0.3s: whole seconds, at least 1s"),
+        (("--vcpu", "1", "--for", "1500ms"), "--for 1500ms: whole seconds, at least 1s"),
+    ],
+)
+def test_what_a_reservation_cannot_mean_is_refused_by_its_flag(rmctl: Rmctl, words: tuple[str, ...], line: str) -> None:
+    ran = rmctl("reserve", "x", *words)
+    assert (ran.code, ran.out, line in ran.err) == (2, "", True), ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (("--label", "novalue"), '--label "novalue": expected KEY=VALUE'),
+        (("--label", "a b=c"), '--label "a b=c": expected [PREFIX/]NAME of letters, digits, - _ and .'),
+        (("--label", f"k={'x' * 64}"), "at most 63 characters"),
+        (("--label", "rmctl/x=1"), "labels that start with rmctl/ are the system's"),
+        (("--capability", "a b"), '--capability "a b": must match'),
+    ],
+)
+def test_an_agent_refuses_what_its_server_would(rmctl: Rmctl, words: tuple[str, ...], line: str) -> None:
+    ran = rmctl("agent", "--node", "n", "--token", "t", *words)
+    assert (ran.code, line in ran.err) == (2, True), ran.err
+
+
+def test_a_gang_of_none_is_sent_as_it_was_asked(api: FakeApi, rmctl: Rmctl) -> None:
+    api.on("POST batch", status(422, "Invalid", "spec.gang.size: must be >= 2"))
+    assert rmctl("reserve", "x", "--vcpu", "1", "--gang", "0").code == 2
+    (sent,) = api.sent("POST", "batch")
+    assert sent.body["documents"][0]["spec"]["gang"] == {"size": 0}
+
+
+def test_only_a_reservation_whose_time_is_over_is_left_out(api: FakeApi, rmctl: Rmctl) -> None:
+    ready = ("True", "Active", "is active")
+    listed = [an_object("reservation", name, ready) for name in ("now", "gone")]
+    for one, phase in zip(listed, ("active", "expired"), strict=True):
+        one["status"] |= {"phase": phase, "allocations": [{"node": "node-a"}, {"node": "node-b"}, {"node": "node-a"}]}
+    api.on("GET reservations", Answer({"items": listed}))
+    names = [line.split()[0] for line in rmctl("get", "reservations", "--no-headers").out.splitlines()]
+    all_names = [line.split()[0] for line in rmctl("get", "reservations", "--all", "--no-headers").out.splitlines()]
+    assert rmctl("get", "reservations", "--no-headers").out.split()[4:6] == ["node-a,", "node-b"]
+    assert (names, sorted(all_names)) == (["reservation/now"], ["reservation/gone", "reservation/now"])
+
+
 def test_a_plan_lists_what_would_help_and_with_a_trace_what_became_of_every_node(
     api: FakeApi, rmctl: Rmctl, hello: str
 ) -> None:

@@ -18,6 +18,7 @@ class Known:
     templates: dict = field(default_factory=dict)
     secrets: frozenset = frozenset()
     stopped: tuple = ()
+    named: tuple = ()
 
     def pool(self, name):
         return self.found_pools.get(name)
@@ -30,6 +31,9 @@ class Known:
 
     def secret(self, project, name, key):
         return (project, name, key) in self.secrets
+
+    def criteria(self):
+        return self.named
 
     def fenced(self, pool):
         return self.stopped if pool == "local" else ()
@@ -144,3 +148,25 @@ def test_a_pool_keeps_the_time_that_its_jobs_with_stop_need():
     check(Ref("pool", "local"), spec_of("pool", hasty), NOTHING_ELSE)
     patient = {**hasty, "disconnect": {"silentSeconds": 4, "lostSeconds": 21}}
     check(Ref("pool", "local"), spec_of("pool", patient), Known(stopped=("x/primary/encode",)))
+
+
+def test_a_ranking_names_what_this_server_can_measure():
+    ranked = {"tiers": [{"name": "own", "kind": "local-servers", "scaleOut": "fixed"}]}
+    ranked["ranking"] = {"levels": [["booted"], {"heat": 2}]}
+    refused = problems("pool", ranked, Known(named=("booted", "packing")))
+    assert refused == [("spec.ranking.levels[1]", '"heat" is not one of booted, packing')]
+    check(Ref("pool", "x"), spec_of("pool", ranked), Known(named=("booted", "heat")))
+    check(Ref("pool", "x"), spec_of("pool", ranked), NOTHING_ELSE)
+
+
+def test_a_group_asks_for_no_more_kinds_of_devices_than_one_node_is_asked_for():
+    def entry(name, asks, other):
+        needs = {"requiredCapacity": 1, "onRuntimeFailure": "drop"}
+        needs["devices"] = [{"class": "gpu", "units": 1}] * asks
+        return an_entry(jobName=name, requirements=needs, coLocateWith=[other])
+
+    group = {"pool": "local", "jobs": [entry("a", 5, "b"), entry("b", 4, "a")]}
+    told = "9 kinds of devices are asked for together on one node, at most 8"
+    assert problems("bundle", group) == [("spec.jobs[0].coLocateWith", told)]
+    group["jobs"][0] = entry("a", 4, "b")
+    check(Ref("bundle", "x", "default"), spec_of("bundle", group), NOTHING_ELSE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def preview(store: Store, **spec: Any) -> dict[str, Any]:
     def look(tx) -> dict[str, Any]:
         found = resources.find(tx, ref) or resources.create(tx, ref, asked)
         assert isinstance(found, Reservation)
-        return foresee(tx, resources.replace(tx, found, document=asked), fleet)
+        return foresee(tx, resources.replace(tx, found, document=asked), fleet, fleet.scratch())
 
     before = fleet.view.revision
     answer = store.write(look)
@@ -79,7 +80,8 @@ def test_a_gang_shows_the_members_of_the_best_one(store: Store) -> None:
     found = preview(store, gang={"size": 2})["candidates"]
     assert [(one["node"], len(one["atoms"])) for one in found] == [("b", 8), ("c", 8)]
     reason = preview(store, gang={"size": 4})
-    assert reason == {"fits": False, "candidates": [], "reason": "no node fits (3 nodes): 3 × fits: 0 of 8 gpu free"}
+    told = "3 of 4 members have a place; for the next: no node fits (3 nodes): 3 × fits: 0 of 8 gpu free"
+    assert reason == {"fits": False, "candidates": [], "reason": told}
 
 
 @pytest.mark.req("P142")
@@ -111,3 +113,46 @@ def test_whom_it_would_displace_is_told_for_a_regular_one_only(store: Store) -> 
     assert (told["fits"], told["candidates"]) == (False, [])
     assert "preemptible" not in preview(store, preemptible=True)
     assert "preemptible" not in preview(store, devices=[{"class": "gpu", "count": 9}])
+
+
+@pytest.mark.parametrize("window", [{"end": 1.0}, {"start": 1.0, "durationSeconds": 5}])
+def test_one_whose_time_is_over_fits_nowhere(store: Store, window: dict[str, Any]) -> None:
+    node(store, "a")
+    asked = {name: rfc3339(value) if name != "durationSeconds" else value for name, value in window.items()}
+    assert preview(store, **asked)["reason"] == "its time was over before it had a place"
+
+
+def test_one_that_is_booked_sees_its_own_place_first(store: Store) -> None:
+    for name in ("a", "b"):
+        node(store, name)
+    own = Allocation(
+        "r.1.0", "r", Ref("reservation", "asked", "default"), "0", "local", "b", 0,
+        devices=tuple(Booking(f"b-{at}") for at in range(8)), starts_at=0.0,
+    )  # fmt: skip
+    fleet = Fleet(store)
+
+    def look(tx) -> Any:
+        spec = {"pool": "local", "devices": [{"class": "gpu", "count": 4}]}
+        found = resources.create(tx, Ref("reservation", "asked", "default"), spec)
+        ledger.reserve(tx, replace(own, id=f"{found.uid}.1.0", uid=found.uid))
+        return found
+
+    made = store.write(look)
+    fleet.hydrate()
+    with store.read() as tx:
+        found = foresee(tx, made, fleet, fleet.scratch())["candidates"]
+    assert [(one["node"], len(one["atoms"])) for one in found] == [("b", 4)]
+
+
+def test_what_one_takes_is_gone_for_the_next(store: Store) -> None:
+    node(store, "a", 4)
+    fleet = Fleet(store)
+    fleet.hydrate()
+    spec = {"pool": "local", "devices": [{"class": "gpu", "count": 3}]}
+
+    def look(tx) -> list[bool]:
+        scratch = fleet.scratch()
+        made = [resources.create(tx, Ref("reservation", name, "default"), spec) for name in ("one", "two")]
+        return [foresee(tx, one, fleet, scratch)["fits"] for one in made]
+
+    assert store.write(look) == [True, False]

@@ -82,3 +82,30 @@ def test_a_booking_holds_its_card_from_its_begin_on_and_the_node_looks_again_the
     assert decision.requeue_after == 7
     assert reporting(on, at=7).requeue_after != 0
     assert [gpu.reserved for gpu in on.node.status.gpus] == [0, 1, 0]
+
+
+def test_a_card_that_left_the_list_while_it_proved_itself_begins_anew_with_its_return() -> None:
+    on = NodeStage(pool={"health": {"deviceStableMs": 10_000}})
+    reporting(on, 1, at=0)
+    reporting(on, at=5)
+    on.facts = facts(NOW + 6, devices=(CARDS[0], CARDS[2]))
+    on.at(6)
+    assert [card.id for card in on.devices] == ["gpu-0", "gpu-2"]
+    on.at(20)
+    reporting(on, at=30)
+    assert well(on) == [0, 2]
+    reporting(on, at=39.9)
+    assert well(on) == [0, 2]
+    reporting(on, at=40)
+    assert well(on) == [0, 1, 2]
+    assert on.node.status.devices_well_since == {}
+
+
+def test_a_card_that_has_gone_for_a_day_is_forgotten() -> None:
+    on = NodeStage(pool={"health": {"deviceStableMs": 10_000}})
+    reporting(on, 1, at=0)
+    on.facts = facts(NOW + 6, devices=(CARDS[0], CARDS[2]))
+    on.at(6)
+    assert on.node.status.devices_well_since == {"gpu-1": NOW + 6}
+    reporting(on, at=86_406)
+    assert well(on) == [0, 1, 2]

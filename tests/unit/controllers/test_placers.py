@@ -27,11 +27,11 @@ def one(name: str, **spec) -> Reservation:
     return replace(made, ref=Ref("reservation", name, "default"), uid=name)
 
 
-def context(*nodes, line=(), excluded=None, **scheduling) -> Context:
+def context(*nodes, line=(), excluded=None, leader=None, **scheduling) -> Context:
     fleet = FleetView()
     for node in nodes:
         fleet.put_node(node)
-    return Context(fleet, POLICY, 1000.0, 7, excluded or {}, line, Scheduling(**scheduling))
+    return Context(fleet, POLICY, 1000.0, 7, excluded or {}, line, Scheduling(**scheduling), leader)
 
 
 @pytest.mark.req("P11")
@@ -50,11 +50,10 @@ def test_the_inline_placer_places_or_says_why_not_and_queues_nobody() -> None:
 
 
 @pytest.mark.req("P3", "P14")
-def test_who_is_not_first_in_the_line_is_queued_behind_who_is() -> None:
-    line = [one("older"), one("me")]
-    assert PoolLease().place(one("me"), context(a_node("a"), line=line)) == Queued(
-        Ref("reservation", "older", "default")
-    )
+def test_who_looks_while_an_older_one_is_at_work_on_the_line_is_queued_behind_it() -> None:
+    older = Ref("reservation", "older", "default")
+    assert PoolLease().place(one("me"), context(a_node("a"), line=[one("me")], leader=older)) == Queued(older)
+    assert isinstance(PoolLease().place(one("me"), context(a_node("a"), line=[one("me")])), Placed)
 
 
 @pytest.mark.req("P14")
@@ -85,10 +84,28 @@ def test_a_batch_takes_at_most_so_many_and_wakes_the_next() -> None:
     nodes = [a_node(f"n{number}") for number in range(9)]
     answer = PoolLease().place(line[0], context(*nodes, line=line))
     assert isinstance(answer, Placed)
-    assert (len(answer.claims), answer.wake[0].name) == (64, "r64")
+    assert (len(answer.claims), answer.wake[-1].name) == (64, "r64")
     fewer = PoolLease().place(line[0], context(*nodes, line=line, max_batch=2))
     assert isinstance(fewer, Placed)
-    assert ([claim.allocation.uid for claim in fewer.claims], fewer.wake[0].name) == (["r00", "r01"], "r02")
+    assert ([claim.allocation.uid for claim in fewer.claims], fewer.wake[-1].name) == (["r00", "r01"], "r02")
+
+
+@pytest.mark.parametrize("most", [1, 2, 64])
+def test_whoever_stands_behind_some_without_a_place_gets_its_own(most: int) -> None:
+    line = [one(f"big{at}", devices=[{"class": "gpu", "count": 9}]) for at in range(3)] + [one("small")]
+    answer = PoolLease().place(line[3], context(a_node("a"), line=line, max_batch=most))
+    assert isinstance(answer, Placed)
+    assert [claim.allocation.uid for claim in answer.claims] == ["small"]
+    nobody = PoolLease().place(line[2], context(a_node("a", count=0), line=line, max_batch=most))
+    assert isinstance(nobody, Pending)
+    assert (nobody.claims, nobody.wake) == ((), ()), "who wakes others without a place for them wakes them for ever"
+
+
+def test_the_oldest_takes_its_room_first_whoever_looks() -> None:
+    line = [one("old"), one("new")]
+    answer = PoolLease().place(line[1], context(a_node("a", count=1), line=line))
+    assert isinstance(answer, Pending)
+    assert [claim.allocation.uid for claim in answer.claims] == ["old"]
 
 
 @pytest.mark.req("P17")

@@ -10,11 +10,14 @@ from controllers.expansion import expand
 from controllers.jobs.question import question
 from controllers.jobs.view import JobView
 from controllers.placing import Mate, policy_of, request_for
-from placement import Amounts, FleetView, Forbid, NodeView, Request, Spare
+from controllers.scheduling import PLAIN
+from placement import LEXICOGRAPHIC, Amounts, FleetView, Forbid, NodeView, Request, Spare
 from resources.bundle import BundleSpec
 from resources.job import JobStatus
+from resources.job_entry import WHOLE_GPU
 from resources.pool import PoolSpec
 from resources.reference import Ref
+from resources.selectors import Expression, Selector
 from tests.builders import a_bundle, a_job_entry, a_pool
 from tests.controllers_stage import Stage, a_job
 
@@ -183,6 +186,26 @@ def test_a_pool_becomes_a_policy_tier_by_tier() -> None:
 )
 def test_a_pools_ranking_is_the_policys(ranking: Any, names: tuple[str, ...]) -> None:
     assert policy_of(PoolSpec.model_validate(a_pool(ranking=ranking))).ranking.names == names
+
+
+@pytest.mark.parametrize(
+    ("levels", "names"),
+    [
+        ([["booted", "heat"], ["packing"]], ("booted", "packing")),
+        ([{"heat": 1}, {"packing": 1}], ("packing",)),
+        ([["heat"]], LEXICOGRAPHIC.names),
+    ],
+)
+def test_what_a_plugin_has_brought_and_brings_no_more_is_passed_over(levels: Any, names: tuple[str, ...]) -> None:
+    pool = PoolSpec.model_validate(a_pool(ranking={"levels": levels}))
+    assert (policy_of(pool).ranking.names, PLAIN.strangers(pool)) == (names, ("heat",))
+
+
+@pytest.mark.req("F205", "F210")
+def test_a_model_restricts_a_whole_gpu_too() -> None:
+    needs = {"requiredGpuModel": "H100", "requiredCapabilities": [WHOLE_GPU]}
+    (ask,) = asked(requirements=needs).devices
+    assert (ask.kind, ask.count, ask.selector) == ("gpu", 1, Selector((Expression("gpuModel", "In", ("H100",)),)))
 
 
 @pytest.mark.req("F104")

@@ -131,3 +131,9 @@ def test_deciding_on_its_own_status_changes_nothing() -> None:
     nodes = [a_node("a")]
     pool, first = decide(nodes=nodes, waiting_jobs=1)
     assert decide(pool, nodes=nodes, waiting_jobs=1)[1] == first
+
+
+def test_a_criterion_that_nothing_brings_is_named() -> None:
+    pool, _ = decide(nodes=[a_node("a")], strangers=("heat",))
+    told = '1 node, 0 of 4 vcpu claimed; its ranking names "heat", which no plugin brings: passed over'
+    assert said(pool) == ("True", "HasCapacity", told)

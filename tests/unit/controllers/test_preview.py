@@ -16,7 +16,7 @@ from placement import Amounts, NodeView
 from resources.bundle import Bundle
 from resources.job import Job, JobStatus
 from resources.reference import Ref
-from store import resources
+from store import ledger, resources
 from store.store import Store
 from tests.builders import POOL, a_bundle, a_job_entry, a_pool
 from tests.clocked import Clocked
@@ -51,7 +51,7 @@ def test_a_job_that_was_dropped_stays_down_until_its_bundle_changes(store: Store
         with store.read() as tx:
             bundle = resources.get(tx, BUNDLE)
             assert isinstance(bundle, Bundle)
-            return [one.answer for one in preview(tx, bundle, fleet)]
+            return [one.answer for one in preview(tx, bundle, fleet, fleet.scratch())]
 
     assert answers() == ["dropped"]
     other = a_bundle(a_job_entry("web"), a_job_entry("more"), pool=POOL.name)
@@ -88,3 +88,20 @@ def test_why_asks_what_the_pass_asked(store: Store) -> None:
 def tier_of_the_pool(store: Store) -> str:
     with store.read() as tx:
         return resources.get(tx, POOL).spec.tiers[0].name
+
+
+def test_a_plan_names_every_node_of_which_one_is_drawn(store: Store) -> None:
+    def more(tx) -> None:
+        resources.replace(tx, resources.get(tx, POOL), document=a_pool(ranking="weighted"))
+        for name in ("a", "b"):
+            resources.create(tx, Ref("node", name), {"pool": POOL.name}, labels={"rmctl/driver.process": "1"})
+            ledger.set_room(tx, name, POOL.name, {"vcpu": (4000, 4000)})
+
+    store.write(more)
+    fleet = Fleet(store)
+    fleet.hydrate()
+    with store.read() as tx:
+        bundle = resources.get(tx, BUNDLE)
+        assert isinstance(bundle, Bundle)
+        (one,) = preview(tx, bundle, fleet, fleet.scratch())
+    assert (one.node, one.drawn) == ("a", ("a", "b"))

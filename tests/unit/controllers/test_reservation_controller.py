@@ -43,6 +43,7 @@ class Stage:
     fleet: FleetView = field(default_factory=FleetView)
     allocations: dict[str, Allocation] = field(default_factory=dict)
     preemptible: dict[str, str] = field(default_factory=dict)
+    lost: tuple[str, ...] = ()
     seekers: tuple[Ref, ...] = ()
     pool: bool = True
     archived: bool = False
@@ -55,6 +56,7 @@ class Stage:
             tuple(self.allocations[name] for name in sorted(self.allocations)),
             self.fleet,
             preemptible=self.preemptible,
+            lost=self.lost,
             seekers=self.seekers,
         )
         decision = ReservationController().decide(self.reservation, view, Facts(now=self.now))
@@ -233,7 +235,7 @@ def test_a_changed_spec_keeps_what_it_had_until_it_has_its_new_place() -> None:
     on.reservation = replace(on.reservation, spec=more.spec, generation=2)
     on.run()
     assert (on.said("Booked"), len(on.allocations)) == (
-        ("True", "Guaranteed", "no node fits (2 nodes): 1 × fits: 4 of 9 gpu free; 1 × fits: 8 of 9 gpu free"),
+        ("True", "Guaranteed", "a"),
         1,
     )
     less = a_reservation(devices=[{"class": "gpu", "count": 2}])
@@ -319,3 +321,110 @@ def test_one_of_a_device_that_turned_sick_is_booked_on_others_once_there_are_som
     on.fleet.put_node(a_node("b", count=4))
     on.run()
     assert (on.said("Booked"), on.status.allocations[0].node) == (("True", "Guaranteed", "b"), "b")
+
+
+def test_one_that_has_begun_keeps_its_begin_wherever_it_is_booked_anew() -> None:
+    on = stage(durationSeconds=100, devices=[{"class": "gpu", "count": 4}])
+    on.run()
+    on.now = NOW + 40
+    on.reservation = changed_to(on.reservation, holder="ch")
+    on.run()
+    assert (on.status.start, on.status.end) == (NOW, NOW + 100)
+    on.fleet.put_node(a_node("a", count=3))
+    on.now = NOW + 50
+    on.run()
+    assert on.said("Booked") == ("False", "NoFit", "no node fits (1 nodes): 1 × fits: 3 of 4 gpu free")
+    on.fleet.put_node(a_node("b"))
+    on.now = NOW + 60
+    on.run()
+    assert (on.said("Booked"), on.status.start, on.status.end) == (("True", "Guaranteed", "b"), NOW, NOW + 100)
+    on.reservation = replace(changed_to(on.reservation, durationSeconds=30), generation=3)
+    on.run()
+    assert on.said() == ("True", "Expired", "its time is over")
+
+
+def test_a_changed_one_stays_where_it_is_as_long_as_it_fits_there() -> None:
+    on = stage(a_node("b"), devices=[{"class": "gpu", "count": 4}])
+    on.run()
+    on.fleet.put_node(a_node("a"))
+    on.fleet.put_claim(a_claim("else", "a", devices=(("gpu-00", 1000), ("gpu-01", 1000))))
+    on.reservation = changed_to(on.reservation, durationSeconds=500)
+    on.run()
+    assert [one.node for one in on.status.allocations] == ["b"]
+    on.reservation = replace(changed_to(on.reservation, devices=[{"class": "gpu", "count": 5}]), generation=3)
+    on.run()
+    assert [(one.node, len(one.devices)) for one in on.status.allocations] == [("b", 5)]
+
+
+@pytest.mark.parametrize(
+    ("count", "kept"), [(1, ["gpu-02"]), (2, ["gpu-02", "gpu-03"]), (3, ["gpu-00", "gpu-02", "gpu-03"])]
+)
+def test_a_smaller_one_keeps_the_cards_that_its_jobs_use(count: int, kept: list[str]) -> None:
+    on = stage(devices=[{"class": "gpu", "count": 4}], holder="ch")
+    on.run()
+    (own,) = on.allocations.values()
+    user = replace(own, id="u-1.1.1", uid="u-1", owner=WEB, inside="r", holder=None, devices=own.devices[2:])
+    on.fleet.put_claim(seen(user))
+    on.reservation = changed_to(on.reservation, devices=[{"class": "gpu", "count": count}])
+    on.run()
+    assert [one.id for one in on.status.allocations[0].devices] == kept
+
+
+def test_a_smaller_gang_keeps_the_members_whose_jobs_run() -> None:
+    on = stage(a_node("a"), a_node("b"), gang={"size": 2}, holder="ch")
+    on.run()
+    busy = next(one for one in on.allocations.values() if one.node == "b")
+    on.fleet.put_claim(seen(replace(busy, id="u-1.1.1", uid="u-1", owner=WEB, inside="r", holder=None)))
+    document = {name: value for name, value in on.reservation.document.items() if name != "gang"}
+    on.reservation = replace(
+        on.reservation, generation=2, spec=ReservationSpec.model_validate(document), document=document
+    )
+    on.run()
+    assert [one.node for one in on.status.allocations] == ["b"]
+
+
+def test_a_waiting_gang_is_told_how_many_members_have_a_place() -> None:
+    on = stage(a_node("a"), gang={"size": 3}, devices=[{"class": "gpu", "count": 4}])
+    on.run()
+    told = "2 of 3 members have a place; for the next: no node fits (1 nodes): 1 × fits: 0 of 4 gpu free"
+    assert on.said("Booked") == ("False", "NoFit", told)
+
+
+def test_a_change_that_waits_goes_on_waiting_when_what_it_had_is_over() -> None:
+    on = stage(end=rfc3339(NOW + 30))
+    on.run()
+    cards = tuple((f"gpu-0{at}", 1000) for at in range(8))
+    window = {"start": NOW + 30, "end": NOW + 600, "reservation": "r2"}
+    on.fleet.put_claim(a_claim("a", "next", ask=0, allocation="x2", devices=cards, **window))
+    on.reservation = changed_to(on.reservation, end=rfc3339(NOW + 600))
+    on.now = NOW + 10
+    decision = on.run()
+    said = "no node fits (1 nodes): 1 × fits: 0 of 8 gpu free"
+    kept = f"keeps what it has on a until {rfc3339(NOW + 30)}"
+    assert on.said() == ("False", "NoFit", f"waits for a place: {said}; {kept}")
+    assert (on.said("Booked"), decision.requeue_after) == (("True", "Guaranteed", "a"), 20)
+    on.now = NOW + 30
+    on.run()
+    assert (on.allocations, on.status.phase, on.said()) == (
+        {},
+        "pending",
+        ("False", "NoFit", f"waits for a place: {said}"),
+    )
+    on.fleet.drop_claim("x2")
+    on.now = NOW + 100
+    on.run()
+    assert (on.status.phase, on.status.start, on.status.end) == ("active", NOW, NOW + 600)
+
+
+@pytest.mark.parametrize("spec", [{}, {"wholeNode": True}])
+def test_one_on_a_lost_node_is_booked_on_another_that_has_room(spec: dict[str, Any]) -> None:
+    on = stage(a_node("a"), **spec)
+    on.run()
+    on.fleet.put_node(a_node("a", no_schedule=("unreachable",)))
+    assert on.run().claims == (), "a silent one may come back at any moment"
+    on.lost = ("a",)
+    on.run()
+    assert (on.said("Booked") or ("",))[0] == "False"
+    on.fleet.put_node(a_node("b"))
+    on.run()
+    assert (on.said("Booked"), next(iter(on.allocations.values())).node) == (("True", "Guaranteed", "b"), "b")

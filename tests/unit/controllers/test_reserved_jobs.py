@@ -115,7 +115,9 @@ def test_before_its_begin_it_waits_and_is_told_when_that_is() -> None:
     night = booked(devices=devices("gpu-00", "gpu-01", "gpu-02"), starts_at=START + 50)
     on = with_cards(night)
     on.run()
-    assert on.said("Unschedulable") == ("True", "NoFit", "no node fits (1 nodes): 1 × fits: 1 of 2 gpu free")
+    begins = f"its reservation night begins at {rfc3339(START + 50)}"
+    told = f"no node fits (1 nodes): 1 × fits: 1 of 2 gpu free; {begins}"
+    assert on.said("Unschedulable") == ("True", "NoFit", told)
     asked = question(on.job, on.job.status, on.view(), on.fleet, now=START)
     assert on.pool is not None
     (first, *_) = would_fit(asked, on.fleet, policy_of(on.pool.spec))
@@ -146,6 +148,30 @@ def test_at_its_end_the_job_stops_and_looks_for_a_place_like_any_other() -> None
     assert node is not None
     asked = question(on.job, on.job.status, on.view(), on.fleet, now=on.now)
     assert node.over(asked).free_units == (1000, 1000, 0, 0)
+
+
+def test_whoever_waited_for_its_room_looks_before_the_job_that_leaves() -> None:
+    on = with_cards(LAST)
+    on.up()
+    on.now = START + 100
+    on.fleet.drop_claim(LAST.id)
+    on.run()
+    on.told("exited", "u-1.1.1", code=0, ran_seconds=1.0).run()
+    said = "has left its reservation, and looks for a place once those have looked who waited for one"
+    assert (on.allocations, on.said()) == ({}, ("False", "Starting", said))
+    on.now = START + 101
+    on.run()
+    assert [one.inside for one in on.allocations.values()] == [None]
+
+
+def test_a_job_in_it_may_go_where_its_tenant_may() -> None:
+    tenant = "acme"
+    on = Stage().node("node-a", no_schedule=(f"dedicated={tenant}",))
+    on.run()
+    assert on.allocations == {}
+    on.fleet.put_claim(seen(booked("node-a", capacity_milli=2000, tenant=tenant)))
+    on.run()
+    assert (claim_of(on).inside, claim_of(on).tenant) == ("r-night", tenant)
 
 
 def test_a_backup_that_is_to_keep_away_goes_into_the_reservation_last() -> None:
@@ -180,3 +206,23 @@ def test_the_sentence_of_one_without_an_end_names_none() -> None:
 def test_the_holder_is_a_bundle_or_a_job_or_a_note(told: str | None, holder: str | None) -> None:
     spec = ReservationSpec.model_validate({"pool": "p", "amounts": {"cores": 1}, "holder": told})
     assert holder_of("p", spec) == holder
+
+
+def test_one_that_does_not_fit_in_its_reservation_is_told_why() -> None:
+    on = with_cards(booked(devices=devices("gpu-00", "gpu-01", "gpu-02")))
+    for name in ("gpu-00", "gpu-01"):
+        on.fleet.put_claim(seen(replace(booked(devices=devices(name), name="late", holder=None), id=name)))
+    on.run()
+    said = on.said("Unschedulable")
+    assert said is not None
+    assert said[2].endswith("; in its reservation night on node-a: fits: 1 of 2 gpu free")
+
+
+def test_the_reservation_that_it_runs_in_is_named_with_its_end() -> None:
+    on = with_cards(booked(devices=devices("gpu-00", "gpu-01"), ends_at=START + 100))
+    on.up()
+    assert on.said("Ready") == (
+        "True",
+        "Running",
+        f"runs on node-a in its reservation night until {rfc3339(START + 100)}",
+    )

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from resources.workflow_run import Completion
-from rmctl import Spec, resource_manager
-from rmctl.testing import Trial
-from store import workflow_runs
+from api.http.problems import Problem
+from api.http.runs import controlled, forked
+from api.http.why import why
+from controllers.definitions.context import Cancellation
+from controllers.definitions.workflows import execute
+from resources.reference import Ref
+from resources.workflow_run import Completion, RunRecord
+from rmctl import Spec, resource_manager, workflow
+from rmctl.testing import Clock, Trial
+from store import holds, resources, workflow_runs, workflow_steps
+from store.tx import Tx
 
 
 class SiteSpec(Spec):
@@ -84,6 +92,16 @@ def test_an_async_reconcile_awaits_it() -> None:
         assert seen.status["got"] == "pending"
 
 
+def test_an_async_run_that_forgets_to_await_a_step_fails_and_says_so() -> None:
+    async def build(ctx: Any, _given: Any) -> None:
+        ctx.step("compile", lambda: "done")
+
+    asked: list[Any] = []
+    said = execute(workflow("build")(build), {"input": {}}, asked.append, Clock(), Cancellation())
+    why = "NotAwaited: ctx.step of compile was not awaited: write await before it"
+    assert (said, asked) == ({"failed": why}, [])
+
+
 @pytest.mark.req("T43", "T44")
 def test_an_end_wakes_the_parent_which_reads_the_result() -> None:
     with a_site() as trial:
@@ -114,6 +132,124 @@ def test_only_an_interrupted_run_gets_another_attempt_with_an_id_of_its_own() ->
         first, second = trial.runs("s")
         assert (first.attempt, first.state, second.attempt, second.state) == (1, "interrupted", 2, "pending")
         assert first.run_id != second.run_id
+
+
+@pytest.mark.req("T43", "T45")
+def test_the_attempt_after_an_interrupted_one_has_all_that_it_had_come_to() -> None:
+    """What is done, what failed, and what only a person can judge."""
+    with a_site() as trial:
+        run = begun(trial)
+        trial.interrupt("s", "build")
+        trial.run()
+        _, second = trial.runs("s")
+        assert (second.attempt, second.forked_from, second.engine) == (2, run.run_id, "store")
+        assert steps(trial, second) == [("a", "done", "A"), ("b", "failed", None), ("push", "started", None)]
+        with trial._store.read() as tx:
+            assert workflow_runs.lineage(tx, second) == ((second.run_id, run.run_id), None)
+
+
+@pytest.mark.req("T45")
+def test_the_fork_of_a_cancelled_run_repeats_no_manual_step_on_a_guess() -> None:
+    with a_site() as trial:
+        run = begun(trial)
+        trial._store.write(lambda tx: workflow_runs.cancel(tx, run, "enough"))
+        assert trial.events("s")[0] == "WorkflowUncertain: build build: nobody knows whether these happened: push"
+        forked = trial._store.write(lambda tx: workflow_runs.follow(tx, run, 2))
+        assert steps(trial, forked) == [("a", "done", "A"), ("push", "started", None)]
+        assert steps(trial, run) == [("a", "done", "A"), ("b", "failed", None), ("push", "started", None)]
+
+
+@pytest.mark.req("T45")
+def test_of_a_manual_step_that_may_have_happened_a_person_must_say_whether_it_did() -> None:
+    with a_site() as trial:
+        run = begun(trial)
+
+        def resume(**said: Any) -> str:
+            body = {"run": run.run_id, "do": "resume", **said}
+            return str(trial._store.write(lambda tx: controlled(tx, body, "looked", "me"))["state"])
+
+        trial._store.write(lambda tx: workflow_steps.wait(tx, run, "push"))
+        with pytest.raises(Problem, match='step "push" may have happened'):
+            resume()
+        assert resume(absent=True) == "pending"
+        again = trial._store.write(lambda tx: workflow_runs.begin(tx, run.run_id, "store"))
+        assert again is not None
+        trial._store.write(lambda tx: workflow_steps.checkpoint(tx, again, "asked"))
+        assert resume() == "pending"
+
+
+def test_a_run_that_is_not_over_is_listed_before_newer_ones_that_are_and_found_by_the_start_of_its_id() -> None:
+    with a_site() as trial:
+        (waits,) = trial.runs("s")
+        for number in range(3):
+            trial.clock.advance(1)
+            trial._store.write(lambda tx, n=number: workflow_runs.put(tx, over(waits, n)))
+        with trial._store.read() as tx:
+            found, beyond = workflow_runs.list_all(tx, limit=2)
+            assert ([one.run_id for one in found], beyond) == (["over-2", waits.run_id], 2)
+            assert workflow_runs.list_all(tx, begins=waits.run_id[:8]) == ((waits,), 0)
+            assert workflow_runs.list_all(tx, begins="_") == ((), 0)
+            assert workflow_runs.list_all(tx, project="other") == ((), 0)
+
+
+def over(run: RunRecord, number: int) -> RunRecord:
+    later = run.created_at + number + 1
+    return replace(run, run_id=f"over-{number}", key=f"k{number}", state="succeeded", created_at=later)
+
+
+@pytest.mark.req("T46")
+def test_no_run_is_forked_for_a_resource_that_goes() -> None:
+    with a_site() as trial:
+        run = begun(trial)
+        trial.delete("s")
+        for _ in ("is being deleted", "is gone"):
+            with pytest.raises(Problem, match="is gone or being deleted"):
+                trial._store.write(lambda tx: forked(tx, run, "it"))
+            trial.run()
+        assert trial.get("s") is None
+
+
+def test_why_names_the_child_run_and_what_it_waits_for() -> None:
+    with a_site() as trial:
+
+        def told() -> tuple[str, str]:
+            with trial._store.read() as tx:
+                reasons = why(tx, resources.get(tx, Ref("site", "s", "default")), None)
+            (section,) = (one for one in reasons.sections if one.title == "Child runs")
+            return section.rows[0][-1], reasons.steps[0]
+
+        assert told()[0] == "is about to begin"
+        trial._store.write(lambda tx: holds.put(tx, "restored", "me"))
+        assert told()[0] == "no run is begun now: restored"
+        trial._store.write(holds.lift)
+        run = begun(trial)
+        assert told()[0] == "process 1 is at it"
+        trial._store.write(lambda tx: workflow_steps.wait(tx, run, "push"))
+        assert told() == (
+            "waits for a person to say what became of it: push",
+            f"rmctl runs resume {run.run_id[:8]} --value JSON --reason WHY",
+        )
+
+
+def begun(trial: Trial) -> RunRecord:
+    """A run in the middle of a manual step, with one step done and one failed before it."""
+    (asked,) = trial.runs("s")
+
+    def write(tx: Tx) -> RunRecord:
+        run = workflow_runs.begin(tx, asked.run_id, "store")
+        assert run is not None
+        for name in ("a", "b", "push"):
+            workflow_steps.begin(tx, run, name, manual=name == "push")
+        workflow_steps.end(tx, run, "a", result="A")
+        workflow_steps.end(tx, run, "b", error="no")
+        return run
+
+    return trial._store.write(write)
+
+
+def steps(trial: Trial, run: RunRecord) -> list[tuple[str, str, Any]]:
+    with trial._store.read() as tx:
+        return [(one.name, one.state, one.result) for one in workflow_steps.of(tx, run.run_id)]
 
 
 @pytest.mark.req("T44")

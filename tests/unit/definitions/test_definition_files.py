@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from controllers.definitions.discovery import Folders
 from controllers.definitions.loading import MAX_SOURCE, Unusable, load, source
+from controllers.definitions.pool import Pool
+from controllers.definitions.processes import Limits
+from controllers.definitions.proposals import Definitions
 from resources import registry
 
 MINIMAL = """
@@ -48,6 +52,32 @@ def test_a_file_named_for_no_kind_or_for_one_of_rmctl_itself_is_refused(tmp_path
     path = put(tmp_path / "resource-managers", name, "")
     found = Folders(tmp_path).of("default")
     assert (dict(found.files), list(found.refused)) == ({}, [path])
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> Iterator[Folders]:
+    """Looked through for every word that nobody knows, as in a server that runs."""
+    found = Folders(tmp_path)
+    seeker = Definitions(found, Pool(Limits(), None, lambda: 0.0)).refresh
+    registry.SEEKERS.append(seeker)
+    yield found
+    registry.SEEKERS.remove(seeker)
+
+
+@pytest.mark.req("T47", "CC6")
+def test_a_file_that_comes_later_is_found_by_whoever_asks_for_its_kind(folders: Folders, tmp_path: Path) -> None:
+    assert registry.kind_named("latecomer") is None
+    put(tmp_path / "resource-managers", "latecomer")
+    found = registry.kind_named("latecomers")
+    assert found is not None
+    assert (found.name, folders.every()) == ("latecomer", {"latecomer"})
+
+
+@pytest.mark.req("T47", "CC6")
+def test_a_file_with_a_name_that_is_taken_harms_nobody(folders: Folders, tmp_path: Path) -> None:
+    path = put(tmp_path / "resource-managers", "metrics")
+    assert (registry.kind_named("metrics"), folders.paths()) == (None, frozenset())
+    assert folders.of("default").refused == {path: f"{path}: the kind metrics is rmctl's own"}
 
 
 @pytest.mark.req("T47", "CC6")

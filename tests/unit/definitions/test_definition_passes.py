@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from controllers.definitions.touching import PassOver
 from rmctl import (
     KEEP,
     Applied,
@@ -76,6 +78,74 @@ def test_a_plain_reconcile_and_an_async_one_do_the_same() -> None:
             assert (seen.ready, seen.status["seen"], seen.condition("Ready")) == (True, 1, "True/ref-1")
             told = [event.partition(":")[0] for event in trial.events("g")]
             assert told == ["Looked", "EffectApplied", "EffectPending", "ResourceCreated"]
+
+
+FORGETFUL = """
+import asyncio
+from rmctl import Spec, condition_true, resource_manager
+
+def wanted(name="k"):
+    return {"key": name, "kind": "make", "request": {}, "observe": lambda: None, "apply": lambda: name}
+
+@resource_manager("gadget", spec=Spec)
+async def reconcile(ctx, resource):
+    BODY
+    return ctx.settled(conditions=[condition_true("Ready", "Made")])
+"""
+EFFECT = "ctx.effects.ensure of k was not awaited (gadget.resource_manager.py:10): write await before it"
+
+
+@pytest.mark.req("T54")
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("ctx.effects.ensure(**wanted())", EFFECT),
+        ("ctx.effects.ensure(**wanted()).ref", f"{EFFECT}; AttributeError: 'coroutine' object has no attribute 'ref'"),
+        ("await ctx.effects.ensure(**wanted('j')); ctx.effects.ensure(**wanted())", EFFECT),
+        ("task = asyncio.create_task(ctx.effects.ensure(**wanted())); await asyncio.sleep(0)", EFFECT),
+        ("ctx.workflows.ensure(key='w', workflow='build', input={})", "ctx.workflows.ensure of w was not awaited"),
+    ],
+    ids=["forgotten", "used", "the second one", "a task nobody awaits", "a workflow"],
+)
+def test_a_pass_that_forgets_to_await_fails_and_says_where(tmp_path: Path, body: str, why: str) -> None:
+    path = tmp_path / "gadget.resource_manager.py"
+    path.write_text(FORGETFUL.replace("BODY", body))
+    with Trial(path) as trial:
+        trial.apply("g", {})
+        assert f"ReconcileFailed: NotAwaited: {why}" in tells(trial)
+
+
+def test_what_outlives_a_pass_does_nothing_in_its_name_nor_in_that_of_another() -> None:
+    """It asks again when the next pass is under way."""
+    kept: list[Any] = []
+
+    def reconcile(ctx: Any, _resource: Any) -> Result:
+        kept.append(ctx)
+        if len(kept) > 1:
+            with pytest.raises(PassOver):
+                ensured(kept[0])
+            with pytest.raises(PassOver):
+                kept[0].workflows.ensure(key="w", workflow="build", input={})
+        return ctx.settled({"seen": len(kept)})
+
+    with gadget(reconcile) as trial:
+        trial.run()
+        trial.apply("other", {"size": 1})
+        trial.run()
+        seen = trial.get("other")
+        assert seen is not None
+        assert (seen.status["seen"], trial.effects("other"), trial.runs("other")) == (2, (), ())
+
+
+def test_what_is_awaited_together_is_awaited() -> None:
+    async def reconcile(ctx: Any, _resource: Any) -> Result:
+        await asyncio.gather(*(ensured(ctx, key=key) for key in "abc"))
+        return ctx.settled({"seen": 3})
+
+    with gadget(reconcile) as trial:
+        trial.run()
+        assert [one.state for one in trial.effects("g")] == ["applied"] * 3
+        assert trial.get("g").status["seen"] == 3
 
 
 @pytest.mark.req("T54", "CC5")
@@ -173,6 +243,17 @@ def test_what_is_no_result_costs_its_key_a_backoff_and_writes_nothing(given: Any
         assert why in trial.events("g")[0]
         assert trial.run() == 0
         assert trial.run_for(1.2) == 1
+
+
+def test_a_definition_that_runs_and_fails_is_not_called_unusable_any_more() -> None:
+    unusable = Result(conditions=(condition_true("Stalled", "DefinitionUnusable", "line 3: no"),))
+    with gadget(returning(unusable, lambda *_: 1 / 0)) as trial:
+        trial.run()
+        trial.wake("g")
+        trial.run_for(10)
+        seen = trial.get("g")
+        assert seen is not None
+        assert [seen.condition(one) for one in ("Ready", "Stalled")] == ["False/ReconcileFailed", ""]
 
 
 def tells(trial: Trial) -> str:
@@ -321,7 +402,7 @@ def test_a_process_that_dies_before_the_deed_does_it_once() -> None:
         return ctx.settled({"colour": made.state})
 
     with gadget(reconcile) as trial:
-        trial.run()
+        trial.run_for(5)
         assert world == ["thing"]
         seen = trial.get("g")
         assert seen is not None
@@ -340,10 +421,47 @@ def test_an_observe_that_raises_leaves_the_record_and_fails_the_pass() -> None:
         return ctx.settled()
 
     with gadget(reconcile) as trial:
-        trial.run()
+        trial.run_for(5)
         assert [one.state for one in trial.effects("g")] == ["indeterminate"]
         kinds = [event.partition(":")[0] for event in trial.events("g")]
         assert kinds[:3] == ["ReconcileFailed", "EffectObserveFailed", "EffectIndeterminate"]
+
+
+@pytest.mark.req("T35", "T39")
+@pytest.mark.parametrize(
+    ("answers", "reason", "message", "times"),
+    [
+        ("raises", "False/EffectUnknown", "make k: ConnectionError: refused", [0, 0, 2]),
+        (Unknown("line cut"), "False/EffectUnknown", "make k: line cut", [0, 0, 2]),
+        (Deferred("throttled", 20.0), "False/EffectDeferred", "make k: throttled", [0, 20, 40]),
+    ],
+    ids=["raises", "unknown", "deferred"],
+)
+def test_an_effect_that_is_not_at_its_end_ends_the_pass_and_nothing_is_ready(
+    answers: Any, reason: str, message: str, times: list[float]
+) -> None:
+    asked: list[float] = []
+
+    def reconcile(ctx: Any, _resource: Any) -> Result:
+        def apply() -> Any:
+            asked.append(ctx.clock.now())
+            if answers == "raises":
+                raise ConnectionError("refused")
+            return answers
+
+        ctx.effects.ensure(key="k", kind="make", request={}, observe=lambda: None, apply=apply)
+        return ctx.settled(conditions=[condition_true("Ready", "Made")])
+
+    with gadget(reconcile) as trial:
+        began = trial.clock.time
+        trial.run()
+        seen = trial.get("g")
+        assert seen is not None
+        assert (seen.ready, seen.condition("Ready")) == (False, reason)
+        assert message in [one.message for one in seen.conditions]
+        trial.wake("g")
+        trial.run_for(times[-1])
+        assert asked == [began + at for at in times]
 
 
 @pytest.mark.req("T35", "CF4")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
 import pytest
 
-from controllers.definitions.turns import AT_ONCE_IN_A_ROW, Turns
+from controllers.definitions.turns import AT_ONCE_IN_A_ROW, LONG_SECONDS, Turns
 from resources.reference import Ref
 from rmctl import Result, Spec, condition_true, resource_manager
 from rmctl.testing import Clock, Trial
@@ -25,7 +26,7 @@ class Line:
     def __init__(self) -> None:
         self.clock = Clock()
         self.store = Store.in_memory(self.clock)
-        self.turns = Turns(WORKERS, lambda _: 1.0)
+        self.turns = Turns(WORKERS, lambda _: 1.0, self.clock.monotonic)
         self.ready: list[Claim] = []
 
     def due(self, kind: str, count: int) -> None:
@@ -38,6 +39,14 @@ class Line:
         taken = self.store.write(lambda tx: self.turns.take(tx, limit, self.ready, claim))
         self.ready += taken
         return [one.ref.kind for one in taken]
+
+    def begun(self) -> ExitStack:
+        """What was taken is at work until the stack is closed."""
+        stack = ExitStack()
+        for one in self.ready:
+            stack.enter_context(self.turns.at_work(one))
+        self.ready = []
+        return stack
 
     def next_due(self) -> float | None:
         with self.store.read() as tx:
@@ -61,15 +70,36 @@ def test_one_kind_leaves_a_runner_to_the_others(line: Line) -> None:
 
 
 @pytest.mark.req("T27")
-def test_kinds_that_miss_their_deadline_share_half_of_the_runners(line: Line) -> None:
+def test_keys_that_miss_their_deadline_share_half_of_the_runners(line: Line) -> None:
+    """Their kinds' other keys wait for nobody, and come back as often as they like."""
     for kind in ("a", "b"):
-        line.turns.missed(Ref(kind, "x"))
         line.due(kind, 2)
+        for number in range(2):
+            line.turns.missed(Ref(kind, f"{kind}-{number}", "default"))
     line.due("good", 2)
+    line.store.write(lambda tx: queue.enqueue(tx, Ref("b", "b-well", "default")))
+    line.turns.came_back(Ref("b", "b-well", "default"))
     assert line.take() == ["a", "a", "good", "good"]
+    assert line.next_due() is not None
     line.ready = line.ready[:2]
-    line.turns.came_back(Ref("b", "x"))
-    assert line.take(2) == ["b", "b"]
+    assert line.take(2) == ["b"]
+    line.turns.came_back(Ref("b", "b-1", "default"))
+    assert line.take(2) == ["b"]
+    assert [one.ref.name for one in line.ready] == ["a-0", "a-1", "b-well", "b-1"]
+
+
+@pytest.mark.req("T27")
+def test_kinds_in_a_long_pass_leave_as_many_runners_to_the_others(line: Line) -> None:
+    line.due("a", 6)
+    line.due("b", 6)
+    assert line.take() == ["a", "a", "a", "b"]
+    with line.begun():
+        assert line.turns.long() == ()
+        line.clock.advance(LONG_SECONDS)
+        assert [ref.kind for ref in line.turns.long()] == ["a", "a", "a", "b"]
+        line.due("good", 2)
+        assert line.take() == ["good", "good"]
+        assert line.next_due() is None
 
 
 def test_what_is_at_work_counts_as_what_is_ready_does(line: Line) -> None:

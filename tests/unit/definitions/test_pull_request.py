@@ -13,7 +13,7 @@ import pytest
 from controllers.definitions import shipped
 from controllers.definitions.loading import load
 from controllers.providers.github import Checks, PullRequest, RateLimited
-from resources.effect import Absent, Applied, Rejected
+from resources.effect import Absent, Applied, Rejected, Unknown
 from rmctl.testing import Invalid, Trial
 
 FILE = Path(shipped.__file__).parent / "resource-managers" / "pull-request.resource_manager.py"
@@ -30,6 +30,8 @@ class Remembered:
     made: Checks = field(default_factory=lambda: Checks(passed=("test",)))
     yes: int = 0
     merges: list[str] = field(default_factory=list)
+    answers: list[Rejected | Unknown] = field(default_factory=list)
+    """Of the next merges; the last one stays."""
     limited: float = 0.0
 
     async def pull_request(self, repository: str, number: int) -> PullRequest:
@@ -47,8 +49,10 @@ class Remembered:
     async def observe_merge(self, _repository: str, _number: int) -> Applied | Absent:
         return Applied(self.pull.merge_sha) if self.pull.merged else Absent()
 
-    async def merge(self, _repository: str, _number: int, sha: str, method: str) -> Applied | Rejected:
+    async def merge(self, _repository: str, _number: int, sha: str, method: str) -> Applied | Rejected | Unknown:
         self.merges.append(f"{method} {sha}")
+        if self.answers:
+            return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if sha != self.pull.head_sha:
             return Rejected("409: Head branch was modified", "HeadChanged")
         self.pull = replace(self.pull, merged=True, merge_sha="c" * 40)
@@ -147,7 +151,7 @@ def test_a_head_that_moves_between_the_look_and_the_merge_is_refused_by_the_forg
 @pytest.mark.req("CA1", "T33")
 def test_a_merge_whose_answer_was_lost_is_found_and_not_repeated(trial: Trial, forge: Remembered) -> None:
     trial.apply(KEY, SPEC)
-    with trial.crash_after(f"merge:1:{OLD}"):
+    with trial.crash_after(f"merge:1:{OLD}:acme/site:12:0"):
         trial.run()
     trial.run_for(60)
     assert forge.merges == [f"squash {OLD}"]
@@ -178,10 +182,37 @@ def test_repairs_that_do_not_help_come_to_an_end(trial: Trial, forge: Remembered
     trial.apply(KEY, {**SPEC, "maxRepairs": 2})
     for number in (1, 2):
         trial.run_for(60)
-        trial.fail(KEY, f"repair:1:{OLD}:{number}", "no idea")
+        trial.fail(KEY, f"repair:acme/site:12:{OLD}:{number}", "no idea")
     trial.run_for(600)
     assert ready(trial) == "False/RepairsExhausted"
     assert len(trial.runs(KEY)) == 2
+
+
+@pytest.mark.parametrize("change", [{"pollSeconds": 2}, {"workflow": "other"}, {"credential": "OTHER"}])
+def test_a_spec_that_changes_starts_no_second_repair_beside_the_first(
+    trial: Trial, forge: Remembered, change: dict[str, Any]
+) -> None:
+    forge.made = Checks(failed=("test",))
+    trial.apply(KEY, SPEC)
+    trial.run()
+    trial.apply(KEY, {**SPEC, **change})
+    trial.run_for(60)
+    (run,) = trial.runs(KEY)
+    trial.fail(KEY, run.key, "no idea")
+    trial.run_for(60)
+    _, second = trial.runs(KEY)
+    assert (second.workflow, second.input["credential"]) == (
+        change.get("workflow", "repair-pull-request"), change.get("credential", "GITHUB_TOKEN"),
+    )  # fmt: skip
+    assert any(event == "ChecksFailed: failed: test" for event in trial.events(KEY))
+
+
+def test_a_repair_that_there_is_no_file_for_is_said(trial: Trial, forge: Remembered) -> None:
+    trial._passes._has_workflow = lambda _name, _project: False
+    forge.made = Checks(failed=("test",))
+    trial.apply(KEY, SPEC)
+    trial.run()
+    assert ready(trial) == "False/NoWorkflow"
 
 
 @pytest.mark.parametrize(
@@ -201,3 +232,72 @@ def test_what_only_a_person_can_help_with(trial: Trial, forge: Remembered, chang
 def test_a_spec_that_names_no_pull_request_is_refused(trial: Trial, wrong: dict[str, Any]) -> None:
     with pytest.raises(Invalid, match=f"spec.{next(iter(wrong))}"):
         trial.apply(KEY, {**SPEC, **wrong})
+
+
+def test_a_merge_that_nobody_knows_of_is_asked_about_less_and_less_often(trial: Trial, forge: Remembered) -> None:
+    forge.answers = [Unknown("502")]
+    trial.apply(KEY, {**SPEC, "pollSeconds": 1})
+    trial.run_for(120)
+    assert len(forge.merges) == 7
+    assert ready(trial) == "False/EffectUnknown"
+    forge.answers = []
+    trial.run_for(60)
+    assert ready(trial) == "True/Merged"
+
+
+@pytest.mark.parametrize(("closed", "method"), [(False, "squash"), (True, "squash"), (False, "merge")])
+def test_nothing_is_merged_any_more_once_deletion_was_asked_for(
+    trial: Trial, forge: Remembered, closed: bool, method: str
+) -> None:
+    """Nor is the resource kept by a merge that certainly did not happen."""
+    forge.answers = [Unknown("502")]
+    trial.apply(KEY, SPEC)
+    trial.run()
+    forge.answers, asked = [], len(forge.merges)
+    forge.pull = replace(forge.pull, closed=closed)
+    trial.apply(KEY, {**SPEC, "mergeMethod": method})
+    trial.delete(KEY)
+    trial.run_for(120)
+    assert trial.get(KEY) is None
+    assert (len(forge.merges), forge.pull.merged) == (asked, False)
+
+
+def test_a_merge_of_an_older_spec_gets_its_end(trial: Trial, forge: Remembered) -> None:
+    forge.answers = [Unknown("502")]
+    trial.apply(KEY, SPEC)
+    trial.run()
+    forge.answers = []
+    trial.apply(KEY, {**SPEC, "mergeMethod": "merge"})
+    trial.run_for(60)
+    assert [one.state for one in trial.effects(KEY)] == ["rejected", "applied"]
+    assert forge.merges[-1] == f"merge {OLD}"
+
+
+@pytest.mark.parametrize(
+    "refused", ["409: Head branch was modified", "405: Base branch was modified. Review and try the merge again."]
+)
+def test_a_refusal_that_goes_away_is_no_end(trial: Trial, forge: Remembered, refused: str) -> None:
+    forge.answers = [Rejected(refused, "MergeRejected")]
+    trial.apply(KEY, {**SPEC, "pollSeconds": 10})
+    trial.run()
+    assert (ready(trial), len(forge.merges)) == ("False/Merging", 1)
+    forge.answers = []
+    trial.run_for(10)
+    assert (ready(trial), len(forge.merges)) == ("True/Merged", 2)
+
+
+def test_a_refusal_that_stays_is_an_end(trial: Trial, forge: Remembered) -> None:
+    forge.answers = [Rejected("405: 2 approvals are required", "MergeRejected")]
+    trial.apply(KEY, SPEC)
+    trial.run_for(600)
+    assert (ready(trial), len(forge.merges)) == ("False/MergeRejected", 1)
+
+
+def test_what_a_person_has_helped_with_is_seen(trial: Trial, forge: Remembered) -> None:
+    forge.pull = replace(forge.pull, closed=True)
+    trial.apply(KEY, SPEC)
+    trial.run()
+    assert ready(trial) == "False/Closed"
+    forge.pull = replace(forge.pull, closed=False)
+    trial.run_for(300)
+    assert ready(trial) == "True/Merged"

@@ -42,7 +42,7 @@ def test_each_condition_alone_removes_an_atom():
     busy = a_claim("a", devices=(("b", 1000),))
     assert asked(gpus(1, "model = x"), nodes=[node], claims=[busy]) == ["f"]
     told = asked(gpus(2, "model = x"), nodes=[node], claims=[busy])
-    assert told == "no node fits (1 nodes): 1 × fits: 1 of 2 gpu free"
+    assert told == "no node fits (1 nodes): 1 × fits: 1 of 2 gpu free where model = x (2 of any)"
 
 
 @pytest.mark.req("PA4", "P133")
@@ -274,6 +274,16 @@ def test_a_share_leaves_no_card_for_one_that_wants_it_whole():
 
 def test_one_sick_card_leaves_the_others():
     assert asked(gpus(2), nodes=[a_gpu_node("a", 3, sick=(1,))]) == ["gpu-00", "gpu-02"]
+
+
+def test_a_selector_that_matches_little_is_told_with_what_there_is_without_it():
+    node = a_gpu_node("a", 4, gpuModel="H100")
+    told = asked(gpus(2, "gpuModel = H200"), nodes=[node])
+    assert told == "no node fits (1 nodes): 1 × fits: 0 of 2 gpu free where gpuModel = H200 (4 of any)"
+    told = asked(Ask("gpu", 1, 500, parse_devices("gpumodel = H100")), nodes=[node], claims=[holds("a", 0)])
+    assert told == "no node fits (1 nodes): 1 × fits: 0 of 0.5 gpu free where gpumodel = H100 (1 of any)"
+    long = asked(gpus(1, f"gpuModel in (x, {'y' * 5000})"), nodes=[node])
+    assert len(long) < 300
 
 
 def test_asks_that_compete_find_their_places():

@@ -13,6 +13,7 @@ from placement import (
     plan,
     ranking_from,
 )
+from placement.explain import drawn, trace
 from placement.fullness import SCALE
 from placement.levels import shares
 from placement.ranking import draw
@@ -93,6 +94,21 @@ def test_a_preview_takes_the_best():
     policy = PoolPolicy(tiers=(LOCAL,), ranking=WEIGHTED)
     fleet = a_fleet(*(a_node(name) for name in "abcdefg"), claims=[a_claim("g", ask=2)])
     assert plan(a_request(), fleet, policy).answer.node == "g"
+
+
+def test_what_is_drawn_is_told_as_drawn():
+    ranking = ranking_from({"levels": [["booted"], ["packing"]], "topN": 5})
+    policy = PoolPolicy(tiers=(LOCAL,), ranking=ranking)
+    fleet = a_fleet(a_node("a", booted=False), a_node("b"), a_node("c"), claims=[a_claim("c", ask=2)])
+    for seed in range(9):
+        assert drawn(plan(a_request(), fleet, policy, seed=seed), ranking) == ("c", "b")
+        assert drawn(place(a_request(), fleet, policy, seed=seed, first=10), ranking) == ("c", "b")
+    told = trace(a_request(), fleet, policy)
+    assert [(one.node, one.verdict) for one in told.nodes] == [("c", "drawn"), ("b", "drawn"), ("a", "kept")]
+    alone = a_fleet(a_node("a", booted=False), a_node("b"))
+    assert drawn(plan(a_request(), alone, policy), ranking) == ()
+    assert drawn(plan(a_request(ask=100), fleet, policy), ranking) == ()
+    assert drawn(plan(a_request(), fleet, PoolPolicy(tiers=(LOCAL,))), LEXICOGRAPHIC) == ()
 
 
 @pytest.mark.req("P10")

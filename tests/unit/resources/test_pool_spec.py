@@ -227,3 +227,20 @@ def test_every_problem_is_told_at_once_also_those_between_the_fields() -> None:
         "spec.tiers[3].name",
         "spec.tiers[3].scaleOut",
     ]
+
+
+@pytest.mark.parametrize(
+    ("levels", "path", "said"),
+    [
+        ([], "spec.ranking.levels", "at least one level is needed"),
+        ([[]], "spec.ranking.levels[0]", "at least one criterion is needed"),
+        ([["packing"], {}], "spec.ranking.levels[1]", "at least one criterion is needed"),
+        ([{"packing": 0.0001}], "spec.ranking.levels[0].packing", "must be between 0.001 and 1000000"),
+        ([{"packing": -1}], "spec.ranking.levels[0].packing", "must be between 0.001 and 1000000"),
+        ([{"packing": 1e300}], "spec.ranking.levels[0].packing", "must be between 0.001 and 1000000"),
+        ([["packing", "packing"]], "spec.ranking.levels[0]", '"packing" is named twice'),
+        ([["packing"], {"packing": 1}], "spec.ranking.levels[1]", '"packing" is named twice'),
+    ],
+)
+def test_a_ranking_that_could_order_nothing_is_refused(levels: Any, path: str, said: str) -> None:
+    assert problems(ranking={"levels": levels}) == {path: said}

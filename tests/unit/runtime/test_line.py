@@ -12,6 +12,7 @@ from controllers.runtime.reader import SnapshotReader
 from resources.reference import Ref
 from resources.reservation import ReservationStatus
 from store import queue, resources
+from store.pauses import PAUSED
 from store.store import Store
 from tests.builders import POOL, a_pool
 from tests.clocked import Clocked
@@ -39,7 +40,8 @@ def line(store: Store, own: str) -> list[str]:
     fleet = Fleet(store)
     fleet.hydrate()
     with store.read() as tx:
-        return [one.name for one in SnapshotReader(tx, fleet, 0.0).line("local", ref(own))]
+        waiting, leader = SnapshotReader(tx, fleet, 0.0).line("local", ref(own))
+    return [one.name for one in waiting] + ([] if leader is None else [f"behind {leader.name}"])
 
 
 @pytest.mark.req("P14")
@@ -60,5 +62,11 @@ def test_what_another_pass_works_on_is_passed_over_and_not_waited_for(store: Sto
         return [claim.ref.name for claim in claims]
 
     assert {"a", "b", "c"} <= set(store.write(take))
+    assert line(store, "c") == ["c", "b"]
+    assert line(store, "a") == ["a", "b", "behind c"]
+    assert line(store, "b") == ["b", "behind c"]
+
+
+def test_a_paused_one_holds_nobody_up(store: Store) -> None:
+    store.write(lambda tx: resources.replace(tx, resources.get(tx, ref("c")), document=SPEC, annotations={PAUSED: "x"}))
     assert line(store, "a") == ["a", "b"]
-    assert line(store, "b") == ["b"]

@@ -19,6 +19,7 @@ from placement import Amounts, Request
 from placement.filters import open_to_somebody, schedulable
 from placement.scene import scene_of
 from placement.survey import STRAY
+from placement.within import parts
 from resources.allocation import Allocation
 from resources.devices import Booking, Device
 from resources.quantities import scaled_down
@@ -78,6 +79,31 @@ def test_the_rule_in_memory_and_the_guard_agree_on_who_may_go_there(store: Store
             )  # fmt: skip
             kept = schedulable(request, view, scene_of(request, fleet.view, STRAY)) is None
             assert (taken(store, an_allocation(tenant, lease=lease)) is None) is kept, (wanted, tenant, lease)
+
+
+@pytest.mark.parametrize(("tenant", "lease"), list(product(TENANTS, (False, True))))
+def test_both_agree_on_which_closed_nodes_jobs_of_a_reservation_may_use(store: Store, tenant, lease: bool) -> None:
+    night = Allocation(
+        "r.1.0", "r", Ref("reservation", "night", "default"), "0", "local", "n", 10,
+        tenant=tenant, lease=lease, exclusive=lease, starts_at=0.0, holder="default/b",
+    )  # fmt: skip
+    store.write(lambda tx: ledger.reserve(tx, night))
+    fleet = Fleet(store)
+    fleet.hydrate()
+    request = Request(
+        owner="default/b.primary.w", pool="local", bundle="b", role="primary", job="w",
+        amounts=Amounts(1), holders=frozenset({"default/b"}), start=1.0,
+    )  # fmt: skip
+    for wanted in ((), *((one,) for one in REASONS), ("cordoned", "dedicated=acme"), ("cordoned", "not ready")):
+        for reason in wanted:
+            store.write(lambda tx, reason=reason: ledger.block(tx, "n", reason))
+        (part,) = parts(request, fleet.view)
+        kept = schedulable(request, part.node, scene_of(request, fleet.view, STRAY)) is None
+        inside = replace(an_allocation(part.inside.tenant), inside="r", starts_at=1.0)
+        assert (taken(store, inside) is None) is kept, wanted
+        assert kept is all(one == f"dedicated={tenant}" or (lease and one == "cordoned") for one in wanted)
+        for reason in wanted:
+            store.write(lambda tx, reason=reason: ledger.unblock(tx, "n", reason))
 
 
 @pytest.mark.req("P36")

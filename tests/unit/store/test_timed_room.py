@@ -173,3 +173,32 @@ def test_the_log_of_placements_keeps_what_the_log_of_changes_reaches(store: Stor
         now = placement_log.head(tx)
         assert placement_log.claims_at(tx, now) == (claims[1],)
         assert placement_log.devices_at(tx, now) == {"n": bookings.devices_of(tx, "n")}
+
+
+@pytest.mark.parametrize(("later", "until"), [(1000, 500), (1001, 100)])
+def test_what_its_jobs_take_beside_a_reservation_must_be_free_for_as_long(store: Store, later: int, until: int) -> None:
+    """One of devices alone holds no vCPU, and every job needs some."""
+    night, job = a_booking("night", 0, -10, 100, "gpu-0"), a_claim("a", 3000, "gpu-0", inside="r-night", end=100)
+    let_in(store, night, job, a_booking("later", later, 200, 300))
+    longer = replace(a_booking("night", 0, -10, 500, "gpu-0"), id="r-night.2.0")
+
+    def rebook(tx) -> None:
+        ledger.release(tx, night.id)
+        ledger.reserve(tx, longer)
+
+    store.write(rebook)
+    with store.read() as tx:
+        found = ledger.find(tx, "a")
+        assert found is not None
+        assert (found.ends_at, [one for one in capacity_audit.audit(tx) if one.kind != "idle"]) == (NOW + until, [])
+
+
+def test_a_device_that_its_jobs_took_beside_a_reservation_must_be_free_for_as_long(store: Store) -> None:
+    night, job = a_booking("night", 1000, -10, 100), a_claim("a", 500, "gpu-1", inside="r-night", end=100)
+    let_in(store, night, job, a_booking("later", 0, 200, 300, "gpu-1"))
+    longer = replace(a_booking("night", 1000, -10, 500), id="r-night.2.0")
+    assert let_in(store, longer) is None
+    with store.read() as tx:
+        found = ledger.find(tx, "a")
+    assert found is not None
+    assert found.ends_at == NOW + 100

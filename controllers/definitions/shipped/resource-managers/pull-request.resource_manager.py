@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -11,6 +12,8 @@ from rmctl import (
     Condition,
     Context,
     Effect,
+    NoWorkflow,
+    Rejected,
     Resource,
     Result,
     Run,
@@ -47,9 +50,16 @@ class PullRequestStatus(Status):
     checks: dict[str, int] = Field(default_factory=dict)
     approvals: int = 0
     repairs: int = 0
+    refusals: int = 0
+    """Merges that the forge refused for a reason that goes away."""
+    repair: dict[str, Any] | None = None
+    """What the repair under way was asked for with, whatever the spec says by now."""
 
 
 PullRequest = Resource[PullRequestSpec, PullRequestStatus]
+BLOCKED_SECONDS = 300.0
+"""What only a person can help with is looked at this often, should it have been helped."""
+PASSING = ("409", "405: Base branch was modified")
 
 
 @resource_manager("pull-request", spec=PullRequestSpec, status=PullRequestStatus, deadline=120)
@@ -66,12 +76,16 @@ async def reconcile(ctx: Context, resource: PullRequest) -> Result:
 
 async def step(ctx: Context, resource: PullRequest, github: GitHub) -> Result:
     """Look at what is, and do the one thing that comes next."""
-    spec, generation = resource.spec, resource.metadata.generation
+    spec = resource.spec
+    await settle_others(ctx, resource, github)
+    if resource.deleting:
+        return ctx.settled()
     pull = await github.pull_request(spec.repository, spec.number)
-    repairs = resource.status.repairs if pull.head_sha == resource.status.head_sha else 0
-    status = resource.status.model_copy(update={"head_sha": pull.head_sha, "repairs": repairs})
+    status = resource.status
+    if pull.head_sha != status.head_sha:
+        status = status.model_copy(update={"head_sha": pull.head_sha, "repairs": 0, "repair": None})
     if pull.merged:
-        if f"merge:{generation}:{spec.expected_head_sha}" in ctx.effects.open:
+        if merge_key(resource) in ctx.effects.open:
             await merged(ctx, resource, github)
         done = status.model_copy(update={"phase": "merged", "merge_sha": pull.merge_sha})
         return ctx.settled(done, conditions=[condition_true("Ready", "Merged", f"is merged as {pull.merge_sha[:12]}")])
@@ -98,7 +112,9 @@ async def step(ctx: Context, resource: PullRequest, github: GitHub) -> Result:
     if pull.mergeable is False:
         return blocked(ctx, status, "Conflict", "cannot be merged as it is: it conflicts", valid)
     merge = await merged(ctx, resource, github)
-    if merge.state == "rejected" and merge.error.startswith("409"):
+    passes = merge.error.startswith(PASSING if pull.mergeable else ("409", "405"))
+    if merge.state == "rejected" and passes:
+        status = status.model_copy(update={"refusals": status.refusals + 1})
         return waiting(ctx, resource, status, "Merging", f"the merge was refused: {merge.error}", valid)
     if merge.state == "rejected":
         return blocked(ctx, status, "MergeRejected", f"the merge was refused: {merge.error}", valid)
@@ -110,13 +126,34 @@ async def merged(ctx: Context, resource: PullRequest, github: GitHub) -> Effect:
     """The one merge of this spec, at its head and no other."""
     spec, head = resource.spec, resource.spec.expected_head_sha
     made: Effect = await ctx.effects.ensure(
-        key=f"merge:{resource.metadata.generation}:{head}",
+        key=merge_key(resource),
         kind="github-merge",
         request={"repository": spec.repository, "number": spec.number, "expectedHeadSha": head},
         observe=lambda: github.observe_merge(spec.repository, spec.number),
         apply=lambda: github.merge(spec.repository, spec.number, head, spec.merge_method),
     )
     return made
+
+
+def merge_key(resource: PullRequest) -> str:
+    """Says all that the merge is about, so that it can be asked about after the spec has changed."""
+    spec = resource.spec
+    where = f"{spec.repository}:{spec.number}:{resource.status.refusals}"
+    return f"merge:{resource.metadata.generation}:{spec.expected_head_sha}:{where}"
+
+
+async def settle_others(ctx: Context, resource: PullRequest, github: GitHub) -> None:
+    """Merges that are not wanted any more get their end: what has happened is found, what has not does not."""
+    for key in sorted(ctx.effects.open):
+        if key != merge_key(resource) or resource.deleting:
+            _, _, head, repository, number, _ = key.split(":")
+            await ctx.effects.ensure(
+                key=key,
+                kind="github-merge",
+                request={"repository": repository, "number": int(number), "expectedHeadSha": head},
+                observe=partial(github.observe_merge, repository, int(number)),
+                apply=lambda: Rejected("it is not wanted any more", "cancelled"),
+            )
 
 
 async def repaired(
@@ -126,20 +163,20 @@ async def repaired(
     spec, repairs = resource.spec, status.repairs
     if repairs >= spec.max_repairs:
         return blocked(ctx, status, "RepairsExhausted", f"{repairs} repairs did not help; {failed}", valid)
-    run: Run = await ctx.workflows.ensure(
-        key=f"repair:{resource.metadata.generation}:{status.head_sha}:{repairs + 1}",
-        workflow=spec.workflow,
-        input={
-            "repository": spec.repository,
-            "number": spec.number,
-            "headSha": status.head_sha,
-            "credential": spec.credential,
-        },
-    )
+    key = f"repair:{spec.repository}:{spec.number}:{status.head_sha}:{repairs + 1}"
+    asked = status.repair
+    if asked is None or asked["key"] != key:
+        given = {"repository": spec.repository, "number": spec.number, "headSha": status.head_sha}
+        asked = {"key": key, "workflow": spec.workflow, "input": {**given, "credential": spec.credential}}
+        ctx.event("ChecksFailed", failed, "Warning")
+    try:
+        run: Run = await ctx.workflows.ensure(**asked)
+    except NoWorkflow as error:
+        return blocked(ctx, status, "NoWorkflow", f"{error}; {failed}", valid)
     if run.state in ("succeeded", "failed"):
-        status = status.model_copy(update={"repairs": repairs + 1})
+        status = status.model_copy(update={"repairs": repairs + 1, "repair": None})
         return waiting(ctx, resource, status, "ChecksPending", f"repair {repairs + 1} {run.state}; {failed}", valid)
-    told: dict[str, Any] = {"phase": "repairing"}
+    told: dict[str, Any] = {"phase": "repairing", "repair": asked}
     words = f"repair {repairs + 1} of {spec.max_repairs} is {run.state}; {failed}"
     ready = condition_false("Ready", "Repairing", words)
     return ctx.requeue_after(spec.poll_seconds, status.model_copy(update=told), conditions=[ready, valid])
@@ -154,7 +191,9 @@ def waiting(
 
 
 def blocked(ctx: Context, status: PullRequestStatus, reason: str, words: str, *more: Condition) -> Result:
-    """Only a person can help, with a new spec or at the forge; then the resource is woken."""
+    """Only a person can help, with a new spec, which wakes the resource, or at the forge."""
     told = status.model_copy(update={"phase": "blocked"})
     both = [condition_false("Ready", reason, words), condition_true("Stalled", reason, words)]
-    return ctx.settled(told, conditions=[*both, *more])
+    if reason == "HeadChanged":
+        return ctx.settled(told, conditions=[*both, *more])
+    return ctx.requeue_after(BLOCKED_SECONDS, told, conditions=[*both, *more])
