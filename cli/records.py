@@ -26,7 +26,8 @@ def show_records(session: Session, what: Sequence[str], form: str) -> int:
         if len(owner) != 1:
             raise UsageProblem("the records of one resource at a time")
         query = {"uid": str(metadata(one(session, owner[0])).get("uid", ""))}
-    found = session.client.get(path, query).get("items", [])
+    answer = session.client.get(path, query)
+    found = answer.get("items", [])
     if form and form not in ("wide", "name"):
         emit(listed(found), form)
         return 0
@@ -39,6 +40,8 @@ def show_records(session: Session, what: Sequence[str], form: str) -> int:
     shape = {paths.QUEUE: _queue, paths.RUNS: _runs}.get(path, _effects)
     cells = shape(found, around)
     out_lines(lines(cells))
+    if beyond := metadata(answer).get("remainingItemCount"):
+        say(f"{beyond} more are not shown: rmctl get {what[0]} KIND/NAME shows those of one resource")
     return 0
 
 

@@ -45,7 +45,7 @@ def resume(
     body: dict[str, Any] = {"absent": True} if absent else {}
     if value is not None:
         try:
-            body["value"] = json.loads(value)
+            body["value"] = json.loads(value, parse_constant=_no_json)
         except ValueError:
             raise UsageProblem(f"--value: expected JSON, such as '\"text\"' or 3, got {safe(value)}") from None
     return _control(context.obj, "resume", run, reason, body)
@@ -76,10 +76,15 @@ def _control(session: Session, do: str, run: str, reason: str, more: dict[str, A
     return 0
 
 
+def _no_json(text: str) -> Any:
+    raise ValueError(text)
+
+
 def _identity(session: Session, text: str) -> str:
     """The one id that starts so."""
-    every = [str(one["id"]) for one in session.client.get(paths.RUNS).get("items", [])]
-    found = [one for one in every if one.startswith(text)]
+    if not text:
+        raise UsageProblem("RUN: expected an id, or the start of one", hint="rmctl runs")
+    found = [str(one["id"]) for one in session.client.get(paths.RUNS, {"id": text}).get("items", [])]
     if len(found) == 1:
         return found[0]
     if not found:

@@ -15,10 +15,13 @@ ANY_DAY = datetime(2000, 1, 1)  # noqa: DTZ001 - whether it ever comes is the sa
 
 
 def _comes_round(text: str) -> str:
+    wrong = f'"{text}" is no schedule that ever comes: five fields of cron'
+    if len(text.split()) != 5:  # a sixth would be seconds
+        raise ValueError(wrong)
     try:
         next(CronSim(text, ANY_DAY))
     except (CronSimError, StopIteration):
-        raise ValueError(f'"{text}" is no schedule that ever comes: five fields of cron') from None
+        raise ValueError(wrong) from None
     return text
 
 

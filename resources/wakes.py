@@ -13,6 +13,7 @@ from resources.names import KIND, job_key, wire_of
 from resources.reference import Ref
 
 HOLE = re.compile(r"\$\{([A-Za-z0-9_\-]+(?:\.[A-Za-z0-9_\-]+)*)\}")
+HALF = re.compile("[\ud800-\udfff]")
 
 
 def _kind(name: str) -> str:
@@ -35,7 +36,10 @@ def ref_of(kind: str, key: str, project: str) -> Ref:
 
 
 def filled(template: str, document: Document) -> str | None:
-    """The template with `${field.field}` filled from a document; None where a field is absent or no plain value."""
+    """The template with `${field.field}` filled from a document; None where a field is absent or no plain value.
+
+    Half a character is none.
+    """
     missing = False
 
     def value(hole: re.Match[str]) -> str:
@@ -43,7 +47,8 @@ def filled(template: str, document: Document) -> str | None:
         found: Any = document
         for step in hole[1].split("."):
             found = found.get(step) if isinstance(found, dict) else None
-        if isinstance(found, bool) or not isinstance(found, str | int):
+        plain = isinstance(found, str | int) and not isinstance(found, bool)
+        if not plain or HALF.search(str(found)):
             missing = True
             return ""
         return str(found)

@@ -62,6 +62,7 @@ class StepRecord:
     epoch: int
     result: Any = None
     error: str | None = None
+    checkpoint: bool = False
 
 
 @dataclass(frozen=True)

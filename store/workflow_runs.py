@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 
 from resources.canonical import canonical
 from resources.event import Event
 from resources.reference import Ref
 from resources.resource import Resource
-from resources.workflow_run import ACTIVE, Completion, Request, RunRecord
+from resources.workflow_run import ACTIVE, FINAL, Completion, Request, RunRecord
 from store import events, holds, queue, resources
 from store.effect_rows import bounded
 from store.errors import EffectMismatch
@@ -147,10 +147,19 @@ def of(tx: Tx, uid: str) -> tuple[RunRecord, ...]:
     return tuple(map(_record, tx.execute(asked)))
 
 
-def list_all(tx: Tx, limit: int = LISTED) -> tuple[RunRecord, ...]:
-    """Newest first."""
-    asked = select(table).order_by(table.c.created_at.desc(), table.c.run_id).limit(limit)
-    return tuple(map(_record, tx.execute(asked)))
+def list_all(tx: Tx, *, project: str = "", begins: str = "", limit: int = LISTED) -> tuple[tuple[RunRecord, ...], int]:
+    """Newest first, and how many there are beyond: of more than the limit, those that are not over come before others.
+
+    `begins` is what their ids begin with.
+    """
+    wanted = table.c.run_id.startswith(begins, autoescape=True)
+    if project:
+        wanted &= table.c.owner_project == project
+    over = table.c.state.in_(sorted(FINAL))
+    asked = select(table).where(wanted).order_by(over, table.c.created_at.desc(), table.c.run_id).limit(limit)
+    found = sorted(map(_record, tx.execute(asked)), key=lambda one: one.created_at, reverse=True)
+    count = int(tx.execute(select(func.count()).select_from(table).where(wanted)).scalar_one())
+    return tuple(found), count - len(found)
 
 
 def due(tx: Tx) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ from store.run_tables import workflow_steps as table
 from store.tx import Tx
 
 Next = Literal["run", "waits"]
+CHECKPOINT = 2
+"""In the column `manual`: a step that only a person can end."""
 
 
 def of(tx: Tx, run_id: str) -> tuple[StepRecord, ...]:
@@ -51,7 +53,7 @@ def checkpoint(tx: Tx, run: RunRecord, name: str) -> StepRecord | Next:
     if found is not None and found.state != "started":
         return found
     if found is None:
-        row = {"run_id": run.run_id, "name": name, "manual": 1, "started_at": tx.now}
+        row = {"run_id": run.run_id, "name": name, "manual": CHECKPOINT, "started_at": tx.now}
         tx.write(insert(table).values(state="started", epoch=run.epoch, **row))
     wait(tx, run, name)
     return "waits"
@@ -116,4 +118,5 @@ def _this(run_id: str, name: str) -> Any:
 
 def _record(row: Any) -> StepRecord:
     result = None if row.result is None else json.loads(row.result)
-    return StepRecord(row.name, row.state, bool(row.manual), row.epoch, result, row.error)
+    checkpoint = row.manual == CHECKPOINT
+    return StepRecord(row.name, row.state, bool(row.manual), row.epoch, result, row.error, checkpoint)

@@ -15,7 +15,7 @@ from api.http.threads import Threads
 from resources.canonical import Document
 from resources.instants import rfc3339
 from resources.workflow_run import ACTIVE, RunRecord
-from store import changes, keys, workflow_runs, workflow_steps
+from store import changes, keys, resources, workflow_runs, workflow_steps
 from store.tx import Tx
 
 CONTROLS = ("resume", "cancel", "fork")
@@ -35,13 +35,19 @@ class Runs:
         ]
 
     async def list(self, request: Request) -> Response:
-        """Newest first; of one resource by its uid oldest first."""
-        uid, project = request.query_params.get("uid"), request.query_params.get("project")
+        """Newest first; of one resource by its uid oldest first. `id` is what the ids of those wanted begin with."""
+        asked = request.query_params
+        uid, project, begins = asked.get("uid"), asked.get("project", ""), asked.get("id", "")
 
         def read(tx: Tx) -> Document:
-            found = workflow_runs.of(tx, uid) if uid else workflow_runs.list_all(tx)
-            items = [run_document(tx, one) for one in found if project in (None, "", one.owner.project)]
-            metadata = {"resourceVersion": str(changes.head(tx))}
+            metadata: Document = {"resourceVersion": str(changes.head(tx))}
+            if uid:
+                found, beyond = workflow_runs.of(tx, uid), 0
+            else:
+                found, beyond = workflow_runs.list_all(tx, project=project, begins=begins)
+            items = [run_document(tx, one) for one in found if project in ("", one.owner.project)]
+            if beyond:
+                metadata["remainingItemCount"] = beyond
             return {"kind": "RunList", "apiVersion": "rmctl/v1", "metadata": metadata, "items": items}
 
         return exchange.answer(await self._threads.read(read))
@@ -60,10 +66,10 @@ class Runs:
         if not isinstance(body.get("absent", False), bool):
             raise bad_request("absent: expected true or false")
         reason, by = audit.reason_of(body), exchange.caller(request).name
-        return exchange.answer(await self._threads.write(lambda tx: _controlled(tx, body, reason, by)))
+        return exchange.answer(await self._threads.write(lambda tx: controlled(tx, body, reason, by)))
 
 
-def _controlled(tx: Tx, body: Document, reason: str, by: str) -> Document:
+def controlled(tx: Tx, body: Document, reason: str, by: str) -> Document:
     run = workflow_runs.by_id(tx, body["run"])
     shown = printable(body["run"])
     if run is None:
@@ -72,6 +78,7 @@ def _controlled(tx: Tx, body: Document, reason: str, by: str) -> Document:
         case "resume":
             if run.state != "waiting":
                 raise Problem(409, "Conflict", f'run "{shown}": is {run.state}, only a waiting one is resumed')
+            _must_be_judged(tx, run, body)
             workflow_steps.settle(tx, run, happened=not body.get("absent", False), result=body.get("value"))
         case "cancel":
             if run.state not in ACTIVE:
@@ -86,8 +93,19 @@ def _controlled(tx: Tx, body: Document, reason: str, by: str) -> Document:
     return run_document(tx, stored)
 
 
+def _must_be_judged(tx: Tx, run: RunRecord, body: Document) -> None:
+    """Of a step that may have happened it must be said whether it did; a checkpoint is passed by going on."""
+    step = workflow_steps.find(tx, run.run_id, str(run.waits_for))
+    if step is not None and not step.checkpoint and "value" not in body and not body.get("absent", False):
+        words = f'step "{printable(step.name)}" may have happened: say whether it did, and with which value'
+        raise bad_request(words, hint="rmctl runs resume RUN --value JSON if it did, else --absent")
+
+
 def forked(tx: Tx, run: RunRecord, shown: str) -> RunRecord:
     """Another attempt, behind the steps that are done."""
+    owner = resources.by_uid(tx, run.uid)
+    if owner is None or owner.deletion_timestamp is not None:
+        raise Problem(409, "Conflict", f'run "{shown}": its resource, {run.owner}, is gone or being deleted')
     newest = workflow_runs.find(tx, run.uid, run.key)
     if run.state in ACTIVE or newest is None or newest.state in ACTIVE:
         raise Problem(409, "Conflict", f'run "{shown}": an attempt is under way', hint="rmctl runs cancel RUN")

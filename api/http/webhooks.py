@@ -8,6 +8,7 @@ import binascii
 import hashlib
 import hmac
 import json
+import re
 from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
@@ -34,6 +35,7 @@ from store.tx import Tx
 MAX_BODY_BYTES = 64 * 1024
 MAX_WAITING = 1000
 REMEMBERED = 20_000
+INSTANT = re.compile("[0-9]{1,12}")
 TOGETHER_SECONDS = 0.05
 """Deliveries that come together share a write; a storm makes no more of them than so often."""
 
@@ -102,7 +104,9 @@ class Webhooks:
         signatures = headers.get("webhook-signature", "").split(" ")
         if not any(hmac.compare_digest(f"v1,{expected}".encode(), one.encode()) for one in signatures):
             raise refused()
-        if not id_ or not instant.isdigit() or abs(self._services.now() - int(instant)) > webhook.spec.replay_seconds:
+        if not id_ or not INSTANT.fullmatch(instant):
+            raise refused()
+        if abs(self._services.now() - int(instant)) > webhook.spec.replay_seconds:
             raise refused()
         return id_
 

@@ -95,7 +95,8 @@ def _sources(definition: Definition, resource: Any, clock: Clock) -> Document:
     if definition.cron is not None:
         found["at"] = next_time(definition.cron, definition.time_zone, clock.now())
     if definition.watch is not None:
-        found["files"] = {str(path): stamp(Path(path)) for path in _paths(definition.watch(resource))}
+        paths = [Path(path).absolute() for path in _paths(definition.watch(resource))]
+        found["files"] = {str(path): stamp(path) for path in paths}
     return found
 
 

@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -59,11 +59,18 @@ def standard(body: bytes, *, id_: str = "1", at: float | None = None, secret: st
     return {"webhook-id": id_, "webhook-timestamp": instant, "webhook-signature": signature}
 
 
+def at(body: bytes, instant: str) -> dict[str, str | bytes]:
+    """Well signed, at what is no instant."""
+    digest = hmac.new(SECRET.encode(), f"1.{instant}.".encode() + body, hashlib.sha256).digest()
+    signature = f"v1,{base64.b64encode(digest).decode()}"
+    return {"webhook-id": "1", "webhook-timestamp": instant.encode("latin-1"), "webhook-signature": signature}
+
+
 def github(body: bytes, secret: str = SECRET) -> dict[str, str]:
     return {"x-hub-signature-256": "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()}
 
 
-def post(served: Served, name: str, body: bytes, headers: dict[str, str]) -> httpx.Response:
+def post(served: Served, name: str, body: bytes, headers: Mapping[str, str | bytes]) -> httpx.Response:
     """As a stranger on the listener, without a token."""
     url = f"http://127.0.0.1:{served.port}/webhooks/default/{name}"
     return httpx.post(url, content=body, headers=headers, timeout=120)
@@ -101,6 +108,7 @@ def test_what_is_not_signed_well_is_told_nothing_and_wakes_nobody(served: Served
         post(served, "standard", body, standard(body, at=early)),
         post(served, "standard", body + b" ", standard(body)),
         post(served, "standard", body, {**standard(body), "webhook-id": "2"}),
+        *(post(served, "standard", body, at(body, instant)) for instant in ("²", "9" * 5000)),
         post(served, "standard", body, github(body)),
         post(served, "github", body, github(body, "wrong")),
         post(served, "github", body, {"x-hub-signature-256": ""}),

@@ -521,3 +521,9 @@ def test_describe_shows_the_cards_of_a_node_and_the_devices_of_a_job(api: FakeAp
     assert "GPU-a, H100, 0.5 of 1 claimed\n" in told
     assert "GPU-b, 0 of 1 claimed, sick\n" in told
     assert "GPU-a, GPU-c" in rmctl("describe", "job/hello/primary/web").out
+
+
+@pytest.mark.parametrize("value", ["NaN", "-Infinity", "{"])
+def test_the_value_of_a_step_is_json(rmctl: Rmctl, value: str) -> None:
+    ran = rmctl("runs", "resume", "r", "--value", value, "--reason", "x")
+    assert (ran.code, "--value: expected JSON" in ran.err) == (2, True)

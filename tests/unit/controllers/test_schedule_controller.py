@@ -99,6 +99,7 @@ def test_what_no_schedule_may_say(spec: dict[str, Any], told: str) -> None:
         ("${a}", {"a": {"b": 1}}, None),
         ("${a}", {"a": True}, None),
         ("${a}", {}, None),
+        ("${a}", {"a": "\ud800"}, None),
     ],
 )
 def test_a_key_is_filled_from_plain_values_only(template: str, document: dict[str, Any], expected: str | None) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from api.http.problems import Problem
+from api.http.runs import controlled, forked
 from controllers.definitions.context import Cancellation
 from controllers.definitions.workflows import execute
 from resources.workflow_run import Completion, RunRecord
@@ -152,6 +155,56 @@ def test_the_fork_of_a_cancelled_run_repeats_no_manual_step_on_a_guess() -> None
         forked = trial._store.write(lambda tx: workflow_runs.follow(tx, run, 2))
         assert steps(trial, forked) == [("a", "done", "A"), ("push", "started", None)]
         assert steps(trial, run) == [("a", "done", "A"), ("b", "failed", None), ("push", "started", None)]
+
+
+@pytest.mark.req("T45")
+def test_of_a_manual_step_that_may_have_happened_a_person_must_say_whether_it_did() -> None:
+    with a_site() as trial:
+        run = begun(trial)
+
+        def resume(**said: Any) -> str:
+            body = {"run": run.run_id, "do": "resume", **said}
+            return str(trial._store.write(lambda tx: controlled(tx, body, "looked", "me"))["state"])
+
+        trial._store.write(lambda tx: workflow_steps.wait(tx, run, "push"))
+        with pytest.raises(Problem, match='step "push" may have happened'):
+            resume()
+        assert resume(absent=True) == "pending"
+        again = trial._store.write(lambda tx: workflow_runs.begin(tx, run.run_id, "store"))
+        assert again is not None
+        trial._store.write(lambda tx: workflow_steps.checkpoint(tx, again, "asked"))
+        assert resume() == "pending"
+
+
+def test_a_run_that_is_not_over_is_listed_before_newer_ones_that_are_and_found_by_the_start_of_its_id() -> None:
+    with a_site() as trial:
+        (waits,) = trial.runs("s")
+        for number in range(3):
+            trial.clock.advance(1)
+            trial._store.write(lambda tx, n=number: workflow_runs.put(tx, over(waits, n)))
+        with trial._store.read() as tx:
+            found, beyond = workflow_runs.list_all(tx, limit=2)
+            assert ([one.run_id for one in found], beyond) == (["over-2", waits.run_id], 2)
+            assert workflow_runs.list_all(tx, begins=waits.run_id[:8]) == ((waits,), 0)
+            assert workflow_runs.list_all(tx, begins="_") == ((), 0)
+            assert workflow_runs.list_all(tx, project="other") == ((), 0)
+
+
+def over(run: RunRecord, number: int) -> RunRecord:
+    later = run.created_at + number + 1
+    return replace(run, run_id=f"over-{number}", key=f"k{number}", state="succeeded", created_at=later)
+
+
+@pytest.mark.req("T46")
+def test_no_run_is_forked_for_a_resource_that_goes() -> None:
+    with a_site() as trial:
+        run = begun(trial)
+        trial.delete("s")
+        for _ in ("is being deleted", "is gone"):
+            with pytest.raises(Problem, match="is gone or being deleted"):
+                trial._store.write(lambda tx: forked(tx, run, "it"))
+            trial.run()
+        assert trial.get("s") is None
 
 
 def begun(trial: Trial) -> RunRecord:

@@ -66,6 +66,7 @@ def test_cron_keeps_to_the_clocks_of_its_zone_through_the_end_of_summer_time() -
     [
         ({"every": 0.5}, "every: must be >= 1 seconds"),
         ({"cron": "61 * * * *"}, "no schedule that ever comes"),
+        ({"cron": "* * * * * *"}, "five fields of cron"),
         ({"cron": "0 0 * * *", "time_zone": "Mars/Olympus"}, "no time zone"),
     ],
 )
@@ -103,6 +104,18 @@ def test_a_file_that_changed_since_before_the_pass_wakes_its_user_once(tmp_path:
     watch.look()
     assert woken() == 3
     store.close()
+
+
+@pytest.mark.req("T53")
+def test_a_relative_path_is_meant_from_where_the_definition_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server, which looks for changes, is somewhere else."""
+    monkeypatch.chdir(tmp_path)
+    with a_clock(watch=lambda resource: [resource.spec.path]) as trial:
+        trial.apply("c", {"path": "used"})
+        trial.run()
+        assert trial._passes.watched == {Ref("clock", "c", "default"): {tmp_path / "used": None}}
 
 
 @pytest.mark.req("T53")

@@ -182,10 +182,37 @@ def test_repairs_that_do_not_help_come_to_an_end(trial: Trial, forge: Remembered
     trial.apply(KEY, {**SPEC, "maxRepairs": 2})
     for number in (1, 2):
         trial.run_for(60)
-        trial.fail(KEY, f"repair:1:{OLD}:{number}", "no idea")
+        trial.fail(KEY, f"repair:acme/site:12:{OLD}:{number}", "no idea")
     trial.run_for(600)
     assert ready(trial) == "False/RepairsExhausted"
     assert len(trial.runs(KEY)) == 2
+
+
+@pytest.mark.parametrize("change", [{"pollSeconds": 2}, {"workflow": "other"}, {"credential": "OTHER"}])
+def test_a_spec_that_changes_starts_no_second_repair_beside_the_first(
+    trial: Trial, forge: Remembered, change: dict[str, Any]
+) -> None:
+    forge.made = Checks(failed=("test",))
+    trial.apply(KEY, SPEC)
+    trial.run()
+    trial.apply(KEY, {**SPEC, **change})
+    trial.run_for(60)
+    (run,) = trial.runs(KEY)
+    trial.fail(KEY, run.key, "no idea")
+    trial.run_for(60)
+    _, second = trial.runs(KEY)
+    assert (second.workflow, second.input["credential"]) == (
+        change.get("workflow", "repair-pull-request"), change.get("credential", "GITHUB_TOKEN"),
+    )  # fmt: skip
+    assert any(event == "ChecksFailed: failed: test" for event in trial.events(KEY))
+
+
+def test_a_repair_that_there_is_no_file_for_is_said(trial: Trial, forge: Remembered) -> None:
+    trial._passes._has_workflow = lambda _name, _project: False
+    forge.made = Checks(failed=("test",))
+    trial.apply(KEY, SPEC)
+    trial.run()
+    assert ready(trial) == "False/NoWorkflow"
 
 
 @pytest.mark.parametrize(
@@ -218,14 +245,17 @@ def test_a_merge_that_nobody_knows_of_is_asked_about_less_and_less_often(trial: 
     assert ready(trial) == "True/Merged"
 
 
-@pytest.mark.parametrize("closed", [False, True])
-def test_nothing_is_merged_any_more_once_deletion_was_asked_for(trial: Trial, forge: Remembered, closed: bool) -> None:
+@pytest.mark.parametrize(("closed", "method"), [(False, "squash"), (True, "squash"), (False, "merge")])
+def test_nothing_is_merged_any_more_once_deletion_was_asked_for(
+    trial: Trial, forge: Remembered, closed: bool, method: str
+) -> None:
     """Nor is the resource kept by a merge that certainly did not happen."""
     forge.answers = [Unknown("502")]
     trial.apply(KEY, SPEC)
     trial.run()
     forge.answers, asked = [], len(forge.merges)
     forge.pull = replace(forge.pull, closed=closed)
+    trial.apply(KEY, {**SPEC, "mergeMethod": method})
     trial.delete(KEY)
     trial.run_for(120)
     assert trial.get(KEY) is None

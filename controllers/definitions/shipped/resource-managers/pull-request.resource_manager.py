@@ -12,6 +12,7 @@ from rmctl import (
     Condition,
     Context,
     Effect,
+    NoWorkflow,
     Rejected,
     Resource,
     Result,
@@ -51,6 +52,8 @@ class PullRequestStatus(Status):
     repairs: int = 0
     refusals: int = 0
     """Merges that the forge refused for a reason that goes away."""
+    repair: dict[str, Any] | None = None
+    """What the repair under way was asked for with, whatever the spec says by now."""
 
 
 PullRequest = Resource[PullRequestSpec, PullRequestStatus]
@@ -78,8 +81,9 @@ async def step(ctx: Context, resource: PullRequest, github: GitHub) -> Result:
     if resource.deleting:
         return ctx.settled()
     pull = await github.pull_request(spec.repository, spec.number)
-    repairs = resource.status.repairs if pull.head_sha == resource.status.head_sha else 0
-    status = resource.status.model_copy(update={"head_sha": pull.head_sha, "repairs": repairs})
+    status = resource.status
+    if pull.head_sha != status.head_sha:
+        status = status.model_copy(update={"head_sha": pull.head_sha, "repairs": 0, "repair": None})
     if pull.merged:
         if merge_key(resource) in ctx.effects.open:
             await merged(ctx, resource, github)
@@ -159,20 +163,20 @@ async def repaired(
     spec, repairs = resource.spec, status.repairs
     if repairs >= spec.max_repairs:
         return blocked(ctx, status, "RepairsExhausted", f"{repairs} repairs did not help; {failed}", valid)
-    run: Run = await ctx.workflows.ensure(
-        key=f"repair:{resource.metadata.generation}:{status.head_sha}:{repairs + 1}",
-        workflow=spec.workflow,
-        input={
-            "repository": spec.repository,
-            "number": spec.number,
-            "headSha": status.head_sha,
-            "credential": spec.credential,
-        },
-    )
+    key = f"repair:{spec.repository}:{spec.number}:{status.head_sha}:{repairs + 1}"
+    asked = status.repair
+    if asked is None or asked["key"] != key:
+        given = {"repository": spec.repository, "number": spec.number, "headSha": status.head_sha}
+        asked = {"key": key, "workflow": spec.workflow, "input": {**given, "credential": spec.credential}}
+        ctx.event("ChecksFailed", failed, "Warning")
+    try:
+        run: Run = await ctx.workflows.ensure(**asked)
+    except NoWorkflow as error:
+        return blocked(ctx, status, "NoWorkflow", f"{error}; {failed}", valid)
     if run.state in ("succeeded", "failed"):
-        status = status.model_copy(update={"repairs": repairs + 1})
+        status = status.model_copy(update={"repairs": repairs + 1, "repair": None})
         return waiting(ctx, resource, status, "ChecksPending", f"repair {repairs + 1} {run.state}; {failed}", valid)
-    told: dict[str, Any] = {"phase": "repairing"}
+    told: dict[str, Any] = {"phase": "repairing", "repair": asked}
     words = f"repair {repairs + 1} of {spec.max_repairs} is {run.state}; {failed}"
     ready = condition_false("Ready", "Repairing", words)
     return ctx.requeue_after(spec.poll_seconds, status.model_copy(update=told), conditions=[ready, valid])
