@@ -22,7 +22,9 @@ from resources.conditions import Condition
 from resources.effect import CANCELLED, Rejected
 from resources.frozen import Frozen
 
-MAKE, REMOVE = "git-worktree", "git-worktree-removal"
+KINDS = {"worktree": "git-worktree", "worktree-removal": "git-worktree-removal"}
+"""Of effects, by how their keys begin."""
+MAKE, REMOVE = KINDS
 WAIT_SECONDS = 30.0
 MOST_SECONDS = 300.0
 """Between two attempts to make or to remove a worktree; the first ones follow faster."""
@@ -203,15 +205,15 @@ async def _settle(ctx: Context, claim: Claim, *, wanted: str) -> None:
 
 async def _ensured(ctx: Context, claim: Claim, key: str, apply: Callable[[], Any]) -> Effect:
     """The request follows from the claim and the key, so that whatever is open can be asked about."""
-    kind, _, _, *more = key.split(":", 4)
-    if kind == MAKE:
+    what, _, _, *more = key.split(":", 4)
+    if what == MAKE:
         wanted = {"headSha": more[0]}
         observe: Callable[[], Any] = partial(git_worktrees.observe, claim.clone, claim.path, more[0])
     else:
         wanted, observe = {}, partial(git_worktrees.observe_removal, claim.clone, claim.path)
     made: Effect = await ctx.effects.ensure(
         key=key,
-        kind=kind,
+        kind=KINDS[what],
         request={"clone": claim.clone, "path": claim.path, **wanted},
         observe=lambda: asyncio.to_thread(observe),
         apply=lambda: asyncio.to_thread(apply),

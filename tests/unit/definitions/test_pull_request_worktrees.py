@@ -167,7 +167,7 @@ def test_somebody_elses_merge_waits_for_no_run_but_the_worktree_does(story: Stor
 def test_one_that_was_made_and_not_noted_is_found_and_a_half_made_one_is_made_anew(
     story: Story, site: Site, harm: str
 ) -> None:
-    with story.trial.crash_after(f"git-worktree:1:0:{story.head}:review:1:{story.head}"):
+    with story.trial.crash_after(f"worktree:1:0:{story.head}:review:1:{story.head}"):
         story.apply()
     (folder,) = site.worktrees
     assert story.effects[0][1] != "applied"
@@ -183,7 +183,7 @@ def test_one_that_was_made_and_not_noted_is_found_and_a_half_made_one_is_made_an
 @pytest.mark.req("T33")
 def test_one_that_was_removed_and_not_noted_is_not_asked_for_twice(story: Story, site: Site) -> None:
     story.apply()
-    with story.trial.crash_after("git-worktree-removal:1:0"):
+    with story.trial.crash_after("worktree-removal:1:0"):
         story.end()
     assert (site.worktrees, story.finalizers != ()) == ([], True)
     story.trial.run_for(60)
@@ -224,7 +224,7 @@ def test_a_deletion_cancels_the_run_before_it_takes_the_worktree_away(story: Sto
 
 
 def test_a_deletion_between_making_it_and_noting_that_leaves_nothing(story: Story, site: Site) -> None:
-    with story.trial.crash_after(f"git-worktree:1:0:{story.head}:review:1:{story.head}"):
+    with story.trial.crash_after(f"worktree:1:0:{story.head}:review:1:{story.head}"):
         story.apply()
     assert len(site.worktrees) == 1
     story.trial.delete(KEY)
