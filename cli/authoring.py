@@ -14,7 +14,7 @@ DEFINITION = '''\
 
 from pathlib import Path
 
-from rmctl import Context, Resource, Result, Spec, Status, condition_true, resource_manager
+from rmctl import Context, Rejected, Resource, Result, Spec, Status, condition_true, resource_manager
 
 FINALIZER = "{kind}/file"
 
@@ -27,37 +27,46 @@ class {name}Spec(Spec):
 
 
 class {name}Status(Status):
-    """What was last seen."""
+    """What was last seen. Every field has a default: a new resource begins with these."""
 
+    path: str = ""
     length: int = 0
+    writes: int = 0
 
 
-@resource_manager("{kind}", spec={name}Spec, status={name}Status)
+@resource_manager("{kind}", spec={name}Spec, status={name}Status, watch=lambda resource: [resource.spec.path])
 def reconcile(ctx: Context, resource: Resource[{name}Spec, {name}Status]) -> Result:
     """Called again and again: look, do at most one thing, say what is."""
     file, text = Path(resource.spec.path), resource.spec.text
-    if resource.deleting:
-        file.unlink(missing_ok=True)
-        return ctx.settled(finalizers=[])
-    if FINALIZER not in resource.metadata.finalizers:  # before anything exists that would have to be cleaned up
-        return ctx.requeue(finalizers=[FINALIZER])
+    path, writes = resource.status.path, resource.status.writes
 
     def as_asked() -> str | None:
-        return str(file) if file.exists() and file.read_text() == text else None
+        return str(file) if file.is_file() and file.read_bytes() == text.encode() else None
 
-    def write() -> str:
-        file.write_text(text)
+    def write() -> str | Rejected:
+        if resource.deleting:
+            return Rejected("nobody wants it any more")
+        file.write_bytes(text.encode())
         return str(file)
 
+    if not ctx.effects.open:  # else a write was begun, and nobody knows yet how it ended
+        if path and (resource.deleting or path != str(file)):
+            Path(path).unlink(missing_ok=True)
+        if resource.deleting:
+            return ctx.settled(finalizers=[])
+        if path != str(file):  # on record before anything exists that would have to be cleaned up
+            return ctx.requeue({name}Status(path=str(file), writes=writes), finalizers=[FINALIZER])
+        if as_asked():
+            status = {name}Status(path=path, length=len(text), writes=writes)
+            return ctx.settled(status, conditions=[condition_true("Ready", "Written", f"{{file}} says so")])
     ctx.effects.ensure(
-        key=f"write:{{resource.metadata.generation}}",
+        key=f"write:{{writes + 1}}",  # a new key for each write: what was done under a key is not done again
         kind="write-file",
-        request={{"path": str(file), "text": text}},
+        request={{}},  # whatever the spec says by then
         observe=as_asked,
         apply=write,
     )
-    ready = condition_true("Ready", "Written", f"{{file}} says so")
-    return ctx.settled({name}Status(length=len(text)), conditions=[ready])
+    return ctx.requeue({name}Status(path=path, writes=writes + 1))
 '''
 TEST = '''\
 """What a {kind} promises."""
@@ -91,15 +100,46 @@ def test_a_crash_between_the_deed_and_its_note_repeats_nothing(tmp_path: Path) -
         assert trial.events("one")[0].startswith("EffectRecovered")
 
 
-def test_deleting_it_takes_the_file_away(tmp_path: Path) -> None:
+def test_a_file_that_somebody_removed_is_written_again(tmp_path: Path) -> None:
     file = tmp_path / "out.txt"
     with Trial(DEFINITION) as trial:
         trial.apply("one", {{"path": str(file)}})
         trial.run()
-        trial.delete("one")
+        file.unlink()
+        trial.wake("one")  # on a server the watch does it
         trial.run()
+        assert file.read_text() == "hello"
+
+
+def test_another_path_leaves_nothing_at_the_old_one(tmp_path: Path) -> None:
+    with Trial(DEFINITION) as trial:
+        for name in ("old.txt", "new.txt"):
+            trial.apply("one", {{"path": str(tmp_path / name)}})
+            trial.run()
+        assert [file.name for file in tmp_path.iterdir()] == ["new.txt"]
+
+
+def test_deleting_it_takes_the_file_away_though_the_write_is_in_doubt(tmp_path: Path) -> None:
+    file = tmp_path / "out.txt"
+    with Trial(DEFINITION) as trial:
+        trial.apply("one", {{"path": str(file)}})
+        with trial.crash_after("write:1"):
+            trial.run()
+        assert file.exists()
+        trial.delete("one")
+        trial.run_for(60)
         assert trial.get("one") is None
         assert not file.exists()
+
+
+def test_a_path_that_cannot_be_is_told_and_need_not_stay(tmp_path: Path) -> None:
+    with Trial(DEFINITION) as trial:
+        trial.apply("one", {{"path": str(tmp_path / "nowhere" / "out.txt")}})
+        trial.run_for(60)
+        assert trial.get("one").condition("Ready") == "False/EffectUnknown"
+        trial.delete("one")
+        trial.run_for(60)
+        assert trial.get("one") is None
 '''
 MANIFEST = """\
 apiVersion: rmctl/v1

@@ -28,6 +28,7 @@ from cli.sockets import names_of_this_machine, tcp_socket, unix_socket
 from controllers.definitions.host import Host
 from controllers.definitions.processes import Limits
 from controllers.foresight import foresee
+from controllers.plugins.host import Host as Plugins
 from controllers.preview import explain, preview
 from controllers.providers.agents import AgentDriver, Connections
 from controllers.registry import CONTROLLERS
@@ -66,8 +67,11 @@ class Uvicorn(uvicorn.Server):
 class Server:
     """One process: store, manager, HTTP, the agents' door. `serve` runs until it is told to stop."""
 
-    def __init__(self, settings: ServerSettings, scheduling: Scheduling = PLAIN) -> None:
+    def __init__(
+        self, settings: ServerSettings, scheduling: Scheduling = PLAIN, plugins: Plugins | None = None
+    ) -> None:
         settle_in()
+        self._plugins = plugins
         self._settings = settings
         self._environment = Threads()
         self._stopping = asyncio.Event()
@@ -176,6 +180,8 @@ class Server:
 
     async def end_work(self) -> None:
         """Returns when no pass and no effect is under way. The doors are open meanwhile, and say not ready."""
+        if self._plugins is not None:
+            await asyncio.to_thread(self._plugins.close)
         await asyncio.to_thread(self._definitions.stop)
         await asyncio.to_thread(self._manager.stop)
 

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cli.address import data_folder
+
+if TYPE_CHECKING:
+    from cli.settings import ServerSettings
+    from controllers.plugins.host import Host
+    from controllers.scheduling import Scheduling
 
 
 def run(
@@ -20,10 +28,9 @@ def run(
     log: str | None = None,
 ) -> int:
     """The exit code: 0 after a clean stop, 2 for settings, 5 for what the machine refuses."""
-    from api.listening import AddressRefused
-    from cli import compose, placement_plugins, server_log, settings
+    from cli import placement_plugins, server_log, settings
+    from controllers.plugins.host import Host
     from resources.validation import Invalid
-    from store.errors import Corrupt, Failed, StoreError
 
     server_log.configure()
     data = (data or data_folder()).absolute()
@@ -36,14 +43,26 @@ def run(
         flags = {"data": str(data), "http": tuple(http), "agents": tuple(agents), "log": log}
         read = settings.read(flags, config=config)
         server_log.configure(read.log)
-        scheduling = placement_plugins.scheduling(read.placement)
     except Invalid as invalid:
         return _refuse("; ".join(map(str, invalid.errors)), 2)
+    with closing(Host(read.placement.plugins, time.monotonic)) as plugins:
+        try:
+            scheduling = placement_plugins.scheduling(read.placement, plugins.load())
+        except Invalid as invalid:
+            return _refuse("; ".join(map(str, invalid.errors)), 2)
+        return _served(data, read, scheduling, plugins)
+
+
+def _served(data: Path, read: ServerSettings, scheduling: Scheduling, plugins: Host) -> int:
+    from api.listening import AddressRefused
+    from cli import compose, server_log
+    from store.errors import Corrupt, Failed, Owned, StoreError
+
     compose.warn_of_library()
 
     async def serve() -> None:
         asyncio.get_running_loop().set_exception_handler(server_log.Faults())
-        await compose.Server(read, scheduling).serve()
+        await compose.Server(read, scheduling, plugins).serve()
 
     try:
         asyncio.run(serve())
@@ -54,6 +73,8 @@ def run(
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _refuse(f"{where}{(error.strerror or str(error)).lower()}", 5)
+    except Owned as error:
+        return _refuse(f"{error}: end it with rmctl server stop, or give this one a folder of its own with --data", 5)
     except (StoreError, AddressRefused) as error:
         return _refuse(str(error), 5)
     return 0

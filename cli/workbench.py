@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from cli.errors import UsageProblem
@@ -19,6 +20,8 @@ from resources.names import shown
 
 PATH = "/apis/rmctl/v1/definitions/workbench"
 BACKLOG = 64
+TERMINAL = ("TERM", "PYTHONBREAKPOINT")
+"""What a definition sees here and not on the server."""
 
 
 def work(session: Session, kinds: Sequence[str]) -> int:
@@ -34,16 +37,25 @@ def work(session: Session, kinds: Sequence[str]) -> int:
         address = Path(folder) / "bench.sock"
         door.bind(str(address))
         door.listen(BACKLOG)
-        session.client.send("POST", PATH, {"kind": kind, "socket": str(address)})
+        asked = {"kind": kind, "project": session.project, "file": str(path), "socket": str(address)}
+        session.client.send("POST", PATH, asked)
         session.client.close()
-        say(f"{kind} runs here, from {path}; Ctrl-C gives it back")
+        say(f'{kind} runs here, from {path}, for project "{session.project}"; Ctrl-C gives it back')
+        os.chdir(path.parent)  # where the server's processes start too
         try:
             while True:
                 end, _ = door.accept()
-                serve(end, path, Threads(), _tell)
+                serve(end, path, Threads(), _tell, _see)
         except KeyboardInterrupt:
             say(f"{kind} is the server's again")
     return 0
+
+
+def _see(environment: Mapping[str, str]) -> None:
+    """Only what the definition sees on the server, so that it does not work here alone."""
+    kept = {name: os.environ[name] for name in TERMINAL if name in os.environ}
+    os.environ.clear()
+    os.environ.update({**environment, **kept})
 
 
 def _tell(message: Document, answer: Document) -> None:
@@ -52,7 +64,8 @@ def _tell(message: Document, answer: Document) -> None:
     metadata = message["resource"]["metadata"]
     name = shown(metadata["kind"], metadata["key"])
     if answer.get("trace"):
-        say(str(answer["trace"]).rstrip())
+        for line in str(answer["trace"]).splitlines():
+            say(line)
     if "failed" in answer:
         outcome = f"failed: {answer['failed']}"
     elif answer.get("after") is None:

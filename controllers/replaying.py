@@ -12,6 +12,7 @@ from controllers.jobs.view import JobView, Sibling
 from controllers.placing import Mate
 from controllers.runtime.fleet import Fleet
 from controllers.runtime.seen import board_of, seen, spare_of
+from controllers.scheduling import changes
 from placement import Amounts, Claim, FleetView, NodeView, in_order, plan
 from placement.trace import Summary, summary
 from resources.canonical import Document
@@ -73,6 +74,9 @@ def replay(tx: Tx, event: int, fleet: Fleet) -> Replay | None:
     spec, going = PoolSpec.model_validate(pool["spec"]), "deletionTimestamp" in pool["metadata"]
     policy = placing.policy_of(spec, fleet.scheduling, archived=going)
     again = summary(plan(asked, view, policy, seed=told["seed"]), policy.ranking).to_dict()
+    others = "" if again == decided else changes(told.get("scheduling", {}), fleet.scheduling.to_document())
+    if others:
+        return Replay(None, decided, {}, f"the server places by other settings now: {others}")
     return Replay(again == decided, decided, again)
 
 

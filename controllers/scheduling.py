@@ -27,6 +27,12 @@ class Scheduling:
         """The pool's own policy with what the server adds to it."""
         return replace(policy, ranking=self._ranking(pool), plugins=self.plugins)
 
+    def to_document(self) -> Document:
+        """What a decision depends on beside its pool, empty where nothing is set. Of a plugin's code its ids show."""
+        plugins = {plugin.id: _plain(plugin) for plugin in self.plugins}
+        given = {"plugins": plugins, "weights": dict(self.weights), "topN": self.top_n}
+        return {name: value for name, value in given.items() if value}
+
     @property
     def criteria(self) -> tuple[str, ...]:
         """What the levels of a ranking may name."""
@@ -59,6 +65,26 @@ class Scheduling:
         ]
         kept = [level for level in levels if level]
         return {"levels": kept, "topN": ranking.top_n} if kept else "lexicographic"
+
+
+def changes(then: Document, now: Document) -> str:
+    """In words, how what the server sets differs from what a decision was made under; empty if it does not."""
+    before, after = then.get("plugins", {}), now.get("plugins", {})
+    said = [f"plugin {name} is gone" for name in before if name not in after]
+    said += [f"plugin {name} is new" for name in after if name not in before]
+    said += [f"plugin {name} has other rules" for name in before if name in after and before[name] != after[name]]
+    said += ["placement.weights are others"] * (then.get("weights") != now.get("weights"))
+    said += ["placement.topN is another"] * (then.get("topN") != now.get("topN"))
+    return ", ".join(said)
+
+
+def _plain(plugin: Plugin) -> Document:
+    return {
+        "filters": list(plugin.filters),
+        "scorers": {scorer.id: scorer.weight for scorer in plugin.scorers},
+        "pickers": sorted(plugin.pickers),
+        "admit": plugin.admit is not None,
+    }
 
 
 PLAIN = Scheduling()

@@ -31,11 +31,14 @@ class Provision(NamedTuple):
     violated: tuple[str, ...] = ()
 
 
+NO_CAPACITY, NOT_ADMITTED = "noCapacityInAnyPool", "notAdmitted"
+
+
 class Unschedulable(NamedTuple):
     """Nowhere, now. The reason is the sentence that people read."""
 
     reason: str
-    code: str = "noCapacityInAnyPool"
+    code: str = NO_CAPACITY
 
 
 Answer = Placed | Provision | Unschedulable

@@ -20,6 +20,22 @@ class PluginFailed(Exception):
     """It raised, went on for too long, or answered nonsense; the text is for people."""
 
 
+class Unanswered(PluginFailed):
+    """It did not come back, and is left alone for a while."""
+
+
+class Hosted:
+    """A rule that is run, limited and judged elsewhere. What it raises beside PluginFailed ends the plan."""
+
+    __slots__ = ("_ask",)
+
+    def __init__(self, ask: Callable[..., object]) -> None:
+        self._ask = ask
+
+    def __call__(self, *arguments: object) -> object:
+        return self._ask(*arguments)
+
+
 class Nonsense(NamedTuple):
     """An answer that means nothing, and what it is."""
 
@@ -30,15 +46,19 @@ def contained(read: Callable[[object], T | Nonsense], rule: Callable[..., object
     """What the rule answers, as `read` understands it; both run under the limit. Whatever the rule raises, an exit
     too, is its own. Raises PluginFailed.
     """
+    answer = read(rule(*arguments)) if isinstance(rule, Hosted) else _limited(read, rule, *arguments)
+    if isinstance(answer, Nonsense):
+        raise PluginFailed(answer.text)
+    return answer
+
+
+def _limited(read: Callable[[object], T | Nonsense], rule: Callable[..., object], *arguments: object) -> T | Nonsense:
     try:
-        answer = limited(lambda: read(rule(*arguments)))
+        return limited(lambda: read(rule(*arguments)))
     except TooLong:
         raise PluginFailed("did not come to an end") from None
     except BaseException as error:  # noqa: BLE001  whatever a plugin raises costs the node, not the plan
         raise PluginFailed(_told(error)) from None
-    if isinstance(answer, Nonsense):
-        raise PluginFailed(answer.text)
-    return answer
 
 
 def as_reason(answer: object) -> str | Nonsense | None:

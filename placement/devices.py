@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import lru_cache, reduce
 from itertools import combinations
+from operator import or_
 from typing import Literal, NamedTuple
 
 from placement.boards import NV, UNKNOWN, WHOLE, Layout
 from placement.errors import InvalidRequest
 from placement.fullness import SCALE
-from placement.picks import bits, pick, worst_link
+from placement.linked import together
+from placement.picks import EXACT, Limits, bits, pick, within, worst_link
 from resources.quantities import plain
-from resources.selectors import ANYTHING, Selector
+from resources.selectors import ANYTHING, Selector, formatted
 
 Topology = Literal["any", "nvlink-all"]
 MOST_ASKS = 8
 MOST_REMEMBERED = 65_536
+MOST_TOLD = 120
+"""Characters of a selector in a reason."""
 SCORES = tuple(SCALE * tenths // 10 for tenths in (5, 0, 2, 4, 6, 8, 10))
 """The topology criterion by worst link; an unknown one is neutral."""
 NEUTRAL = SCALE // 2
@@ -135,34 +139,47 @@ def _judge(
 def _picked(layout: Layout, free: tuple[int, ...], want: Wanted, masks: list[int], *, binpack: bool) -> Verdict:
     """The asks that are hardest to please choose first; none takes what another one cannot do without."""
     order = sorted(range(len(masks)), key=lambda at: _ease(want.asks[at], at))
+    linked = [at for at in order if want.asks[at].topology == "nvlink-all" and want.asks[at].count > 1]
     picks: dict[int, tuple[int, ...]] = {}
-    taken = 0
+    if len(linked) > 1 and reduce(or_, (masks[at] for at in linked)).bit_count() <= EXACT:
+        limits = _limits([(want.asks[at], masks[at]) for at in order if at not in linked])
+        joint = together(layout, [(masks[at], want.asks[at].count) for at in linked], limits)
+        if joint is None:
+            return Verdict(filter="topology", reason=_unlinked(layout, want, masks, sorted(linked)))
+        picks = dict(zip(linked, joint, strict=True))
+    taken = sum(1 << atom for chosen in picks.values() for atom in chosen)
     for step, at in enumerate(order):
+        if at in picks:
+            continue
         ask, mask = want.asks[at], masks[at] & ~taken
-        rest = [(want.asks[other], masks[other] & ~taken) for other in order[step + 1 :]]
+        limits = _limits([(want.asks[other], masks[other] & ~taken) for other in order[step + 1 :]])
         if ask.units < WHOLE:
-            chosen = _share(layout, free, mask, rest, binpack=binpack)
-        elif rest:
-            chosen = pick(layout, mask, ask.count, partial(_leaves, rest=rest))
+            chosen = _share(layout, free, mask, limits, binpack=binpack)
         else:
-            chosen = pick(layout, mask, ask.count)
+            chosen = pick(layout, mask, ask.count, limits)
         picks[at] = chosen
         taken |= sum(1 << atom for atom in chosen)
     links = {at: worst_link(layout, chosen) for at, chosen in picks.items() if len(chosen) > 1}
-    for at in sorted(links):
-        if want.asks[at].topology == "nvlink-all" and links[at] < NV:
-            ask = want.asks[at]
-            return Verdict(filter="topology", reason=f"no NVLink-complete set of {ask.count} {ask.kind}")
+    if any(links[at] < NV for at in linked):
+        return Verdict(filter="topology", reason=_unlinked(layout, want, masks, sorted(linked)))
     link = UNKNOWN if UNKNOWN in links.values() else min(links.values(), default=None)
     return Verdict(tuple(picks[at] for at in range(len(masks))), link)
 
 
-def _share(
-    layout: Layout, free: tuple[int, ...], mask: int, rest: list[tuple[Ask, int]], *, binpack: bool
-) -> tuple[int, ...]:
+def _unlinked(layout: Layout, want: Wanted, masks: list[int], linked: list[int]) -> str:
+    """The first ask that no set would please; where each has one, the first, and that the others are in its way."""
+    for at in linked:
+        ask = want.asks[at]
+        if worst_link(layout, pick(layout, masks[at], ask.count)) < NV:
+            return f"no NVLink-complete set of {ask.count} {ask.kind}"
+    ask = want.asks[linked[0]]
+    return f"no NVLink-complete set of {ask.count} {ask.kind} beside what else is asked for"
+
+
+def _share(layout: Layout, free: tuple[int, ...], mask: int, limits: Limits, *, binpack: bool) -> tuple[int, ...]:
     """The fullest atom that fits, or the emptiest, then the first that its node lists."""
     ranked = sorted(bits(mask), key=lambda atom: (free[atom] if binpack else -free[atom], layout.positions[atom]))
-    return next((atom,) for atom in ranked if _leaves(1 << atom, rest))
+    return next((atom,) for atom in ranked if within(1 << atom, limits))
 
 
 def _ease(ask: Ask, at: int) -> tuple[bool, bool, int, int]:
@@ -170,8 +187,15 @@ def _ease(ask: Ask, at: int) -> tuple[bool, bool, int, int]:
     return ask.count == 1, ask.topology == "any", -ask.count, at
 
 
-def _leaves(some: int, rest: list[tuple[Ask, int]]) -> bool:
-    return _too_many([ask for ask, _ in rest], [mask & ~some for _, mask in rest]) is None
+def _limits(rest: list[tuple[Ask, int]]) -> Limits:
+    """What may be taken of the candidates of others, so that all of them still find as many as they ask for."""
+    most: dict[int, int] = {}
+    for size in range(1, len(rest) + 1):
+        for some in combinations(rest, size):
+            among = reduce(or_, (mask for _, mask in some))
+            spare = among.bit_count() - sum(ask.count for ask, _ in some)
+            most[among] = min(spare, most.get(among, spare))
+    return tuple(sorted(most.items()))
 
 
 def _too_many(asks: tuple[Ask, ...] | list[Ask], masks: list[int]) -> tuple[Ask, int] | None:
@@ -191,11 +215,27 @@ def _too_many(asks: tuple[Ask, ...] | list[Ask], masks: list[int]) -> tuple[Ask,
 
 
 def _short(layout: Layout, free: tuple[int, ...], ask: Ask, mask: int, labels: Mapping[str, str | None]) -> str:
+    """How much there is, and how much there would be without the selector where that is more."""
+    anything = replace(ask, selector=ANYTHING)
     if ask.units == WHOLE:
-        return f"{mask.bit_count()} of {ask.count} {ask.kind} free"
-    some = candidates(layout, free, replace(ask, units=0), labels)
-    best = max((free[at] for at in bits(some)), default=0)
-    return f"{plain(max(best, 0))} of {plain(ask.units)} {ask.kind} free"
+        some, every = mask.bit_count(), candidates(layout, free, anything, labels).bit_count()
+        amounts = str(some), str(ask.count), str(every)
+    else:
+        some = _most(layout, free, replace(ask, units=0), labels)
+        every = _most(layout, free, replace(anything, units=0), labels)
+        amounts = plain(some), plain(ask.units), plain(every)
+    told = f"{amounts[0]} of {amounts[1]} {ask.kind} free"
+    return told if every == some else f"{told} where {spelled(ask.selector)} ({amounts[2]} of any)"
+
+
+def _most(layout: Layout, free: tuple[int, ...], ask: Ask, labels: Mapping[str, str | None]) -> int:
+    """Of what is free of one atom."""
+    return max((free[at] for at in bits(candidates(layout, free, ask, labels)) if free[at] > 0), default=0)
+
+
+def spelled(selector: Selector) -> str:
+    text = formatted(selector)
+    return text if len(text) <= MOST_TOLD else f"{text[: MOST_TOLD - 1]}…"
 
 
 def _selected(selector: Selector, attributes: Mapping[str, str], labels: Mapping[str, str | None]) -> bool:

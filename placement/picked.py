@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from placement.boards import NV, UNKNOWN, Board
+from placement.containment import PluginFailed, Unanswered
 from placement.devices import Ask, Verdict, Wanted, candidates, verdict, wanted
 from placement.node import NodeView
 from placement.picks import bits, worst_link
@@ -20,8 +21,11 @@ def picked(request: Request, node: NodeView, plugins: Run, *, binpack: bool) -> 
     for at, ask in enumerate(want.asks):
         if ask.kind not in plugins.pickers:
             continue
-        chosen = _chosen(request, node, board, plugins, ask, free, want)
-        if chosen is None:
+        try:
+            chosen = _chosen(request, node, board, plugins, ask, free, want)
+        except Unanswered as why:
+            return Verdict(filter="pick", reason=f"picker for {ask.kind} {why}")
+        except PluginFailed:
             return Verdict(filter="pick", reason=f"picker for {ask.kind} returned no valid set")
         picks[at] = chosen
         for atom in chosen:
@@ -39,14 +43,16 @@ def picked(request: Request, node: NodeView, plugins: Run, *, binpack: bool) -> 
 
 def _chosen(
     request: Request, node: NodeView, board: Board, plugins: Run, ask: Ask, free: list[int], want: Wanted
-) -> tuple[int, ...] | None:
-    """With as many candidates as are asked there is nothing to choose."""
+) -> tuple[int, ...]:
+    """With as many candidates as are asked there is nothing to choose. Raises PluginFailed."""
     labels = {key: node.label(key) for key in want.keys}
     able = tuple(bits(candidates(board.layout, tuple(free), ask, labels)))
-    if len(able) <= ask.count:
-        return able if len(able) == ask.count else None
+    if len(able) < ask.count:
+        raise PluginFailed("left too few")
+    if len(able) == ask.count:
+        return able
     names = plugins.pick(ask.kind, request, node, [board.ids[atom] for atom in able], ask.count)
-    return None if names is None else tuple(atom for atom in able if board.ids[atom] in names)
+    return tuple(atom for atom in able if board.ids[atom] in names)
 
 
 def _judged(board: Board, want: Wanted, picks: dict[int, tuple[int, ...]]) -> Verdict:

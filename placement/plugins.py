@@ -49,8 +49,15 @@ class Run:
         self.admits = tuple((plugin.id, plugin.admit) for plugin in plugins if plugin.admit is not None)
         self._refused: dict[str, tuple[str, str] | None] = {}
         self._scores: dict[tuple[str, str], int] = {}
+        self._picks: dict[tuple[str, str, tuple[str, ...], int], tuple[str, ...] | PluginFailed] = {}
         self._asked: tuple[Request, Request] | None = None
         self._looked_at: tuple[NodeView, NodeView] | None = None
+
+    def forget(self) -> None:
+        """Nodes may be others from here on, under the same names."""
+        self._refused.clear()
+        self._scores.clear()
+        self._picks.clear()
 
     def inadmissible(self, request: Request) -> str | None:
         for name, rule in self.admits:
@@ -91,15 +98,26 @@ class Run:
             self._scores[key] = contained(as_score, rule, self._request(request), self._node(node))
         return self._scores[key]
 
-    def pick(
-        self, kind: str, request: Request, node: NodeView, able: Sequence[str], count: int
-    ) -> tuple[str, ...] | None:
-        """Ids in their order; None for anything but exactly so many different candidates."""
-        read, given = partial(as_picks, able, count), tuple(able)
+    def pick(self, kind: str, request: Request, node: NodeView, able: Sequence[str], count: int) -> tuple[str, ...]:
+        """So many of the candidates' ids, in their order. Raises PluginFailed."""
+        key = kind, node.name, tuple(able), count
+        if key not in self._picks:
+            self._picks[key] = self._picked(kind, request, node, tuple(able), count)
+        found = self._picks[key]
+        if isinstance(found, PluginFailed):
+            raise found
+        return found
+
+    def _picked(
+        self, kind: str, request: Request, node: NodeView, able: tuple[str, ...], count: int
+    ) -> tuple[str, ...] | PluginFailed:
+        rule = self.pickers[kind]
         try:
-            return contained(read, self.pickers[kind], self._request(request), self._node(node), given, count)
-        except PluginFailed:
-            return None
+            return contained(
+                partial(as_picks, able, count), rule, self._request(request), self._node(node), able, count
+            )
+        except PluginFailed as failed:
+            return failed
 
     def _request(self, request: Request) -> Request:
         if self._asked is None or self._asked[0] is not request:

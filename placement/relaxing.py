@@ -1,4 +1,4 @@
-"""Requests that ask less of a node's devices: fewer of them, or not all joined."""
+"""Requests that ask less of a node's devices: fewer of them, of any kind, or not all joined."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from placement.boards import WHOLE
-from placement.devices import Ask
+from placement.devices import Ask, spelled
 from placement.request import Request
+from resources.selectors import ANYTHING, Selector
 
 
 def fewer(request: Request) -> Iterator[tuple[str, Request]]:
@@ -28,6 +29,18 @@ def apart(request: Request) -> Iterator[tuple[str, Request]]:
                 f"its {ask.count} {ask.kind} need not be joined by NVLink",
                 _with(request, at, replace(ask, topology="any")),
             )
+
+
+def unselected(request: Request) -> Iterator[tuple[str, Request]]:
+    """Each ask without one condition of its selector, then without any."""
+    for at, ask in enumerate(request.devices):
+        every = ask.selector.expressions
+        for one in every:
+            rest = Selector(tuple(other for other in every if other != one))
+            text = f"it did not ask for {spelled(Selector((one,)))}"
+            yield text, _with(request, at, replace(ask, selector=rest))
+        if len(every) > 1:
+            yield f"it did not ask for {spelled(ask.selector)}", _with(request, at, replace(ask, selector=ANYTHING))
 
 
 def _with(request: Request, at: int, ask: Ask) -> Request:

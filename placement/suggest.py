@@ -172,9 +172,20 @@ def leaving(study: Study) -> Iterator[Trial]:
     for _, allocation, node, claim in sorted(leavers, key=lambda leaver: leaver[:2]):
         fleet = study.fleet.copy()
         fleet.drop_claim(allocation)
+        if claim.reservation is not None and not claim.inside:
+            yield study.trial(*_unbooked(claim, study.request.start), fleet=fleet)
+            continue
         wanted = next((port for port in study.request.asked_ports if port in claim.ports), None)
         held = f" (it holds {wanted})" if wanted else ""
         yield study.trial(f"{spoken(claim.owner)} left {node.name}{held}", fleet=fleet)
+
+
+def _unbooked(claim: Claim, now: float | None) -> tuple[str, str]:
+    """What a reservation holds from its begin on is in the way of a job before it: that has no end."""
+    name = claim.owner.rpartition("/")[2]
+    later = claim.start is not None and (now is None or claim.start > now)
+    since = f" from {rfc3339(claim.start)} on" if later and claim.start is not None else ""
+    return f"reservation {name} did not hold {claim.node}{since}", f"rmctl delete reservation/{name}"
 
 
 def relaxed(study: Study) -> Iterator[Trial]:
@@ -201,9 +212,9 @@ def relaxed(study: Study) -> Iterator[Trial]:
             labels = {name: want for name, want in request.labels.items() if name != key}
             asked = key.removeprefix(CAPABILITY_PREFIX) if value == ANY_VALUE else f"{key}={value}"
             yield study.trial(f"it did not ask for {asked}", study.edit(), request=replace(request, labels=labels))
-    if "topology" in against:
-        for text, asked_apart in relaxing.apart(request):
-            yield study.trial(text, study.edit(), request=asked_apart)
+    for rule, others in (("fits", relaxing.unselected(request)), ("topology", relaxing.apart(request))):
+        for text, other in others if rule in against else ():
+            yield study.trial(text, study.edit(), request=other)
     if "pin" in against:
         yield study.trial(f"it was not pinned to {request.pin}", request=replace(request, pin=None))
     if "reserved" in against:

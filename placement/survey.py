@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from placement.answers import Plan, Ranked, TierOutcome, Unschedulable
+from placement.answers import NOT_ADMITTED, Plan, Ranked, TierOutcome, Unschedulable
 from placement.cascade import Cascade, Seed, best_first, choose, ranked
 from placement.filters import Rejection, refusal
 from placement.fleet import FleetView
@@ -86,7 +86,7 @@ def plan(request: Request, fleet: FleetView, policy: PoolPolicy, *, seed: Seed =
     survey = Survey(request, fleet, policy, seed)
     barred = None if survey.around.plugins is None else survey.around.plugins.inadmissible(request)
     if barred is not None:
-        return Plan(Unschedulable(barred, "notAdmitted"), len(survey.pool))
+        return Plan(Unschedulable(barred, NOT_ADMITTED), len(survey.pool))
     cascade = Cascade(request, fleet, policy, seed, survey)
     answer = cascade.answer()
     looked_at = [survey.made[tier.name] for tier in policy.tiers if tier.name in survey.made]

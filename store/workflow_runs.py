@@ -13,7 +13,7 @@ from resources.canonical import canonical
 from resources.event import Event
 from resources.reference import Ref
 from resources.resource import Resource
-from resources.workflow_run import ACTIVE, FINAL, Completion, Request, RunRecord
+from resources.workflow_run import ACTIVE, FINAL, Completion, Request, RunRecord, RunState
 from store import events, holds, queue, resources
 from store.effect_rows import bounded
 from store.errors import EffectMismatch
@@ -162,6 +162,10 @@ def list_all(tx: Tx, *, project: str = "", begins: str = "", limit: int = LISTED
     return tuple(found), count - len(found)
 
 
+def count(tx: Tx, state: RunState) -> int:
+    return int(tx.execute(select(func.count()).select_from(table).where(table.c.state == state)).scalar_one())
+
+
 def due(tx: Tx) -> tuple[str, ...]:
     """Ids of what a scheduler has to start, or to go on with."""
     asked = select(table.c.run_id).where(table.c.state.in_(("pending", "running"))).order_by(table.c.created_at)
@@ -228,9 +232,19 @@ def begin(tx: Tx, run_id: str, engine: str, *, new: bool = True) -> RunRecord | 
         return None
     if run.engine != engine and not (new and run.engine is None):
         return None
-    begun = {"state": "running", "epoch": run.epoch + 1, "engine": engine}
+    begun = {"state": "running", "epoch": run.epoch + 1, "engine": engine, "error": None}
     tx.write(update(table).where(table.c.run_id == run_id).values(**begun))
     return replace(run, **begun)  # type: ignore[arg-type]
+
+
+def remark(tx: Tx, run_id: str, why: str) -> None:
+    """Why a run that is due does not go on; its owner looks once."""
+    run = by_id(tx, run_id)
+    if run is not None and run.state in ("pending", "running") and run.error != bounded(why):
+        tx.write(update(table).where(table.c.run_id == run_id).values(error=bounded(why)))
+        owner = resources.by_uid(tx, run.uid)
+        if owner is not None:
+            queue.enqueue(tx, owner.ref)
 
 
 def unknown(tx: Tx, run_ids: Sequence[str]) -> tuple[str, ...]:

@@ -143,7 +143,7 @@ class Writer:
                 try:
                     self._answer(batch)
                     self._gather(batch.callers)
-                except Exception:
+                except BaseException:
                     self._work.set()
                     raise
                 finally:
@@ -195,7 +195,7 @@ class Writer:
         try:
             for start in range(0, len(batch.requests), MAX_BATCH):
                 self._commit(batch.requests[start : start + MAX_BATCH])
-        except Exception as error:  # of a rider or a listener: nobody is told that all is well
+        except BaseException as error:  # of a rider or a listener: nobody is told that all is well
             for request in batch.requests:
                 request.error = request.error or error
             raise
@@ -248,6 +248,9 @@ class Writer:
         except self._held.errors as error:
             self._held.rollback()
             raise Lost from named(error)
+        except BaseException:
+            self._held.rollback()
+            raise
 
     def _run_all(self, requests: list[Request], *, apart: bool) -> list[tuple[Rider, Request]] | None:
         """Requests and their riders in a transaction that is left open. Without savepoints a failure takes all with it:
@@ -283,7 +286,7 @@ class Writer:
             held.savepoint()
         try:
             request.result = request.fn(tx)
-        except Exception as error:  # the caller's own failure is handed back to the caller
+        except BaseException as error:  # the caller's own failure, an exit too, is handed back to the caller
             if not held.in_transaction:
                 raise Lost from named(error)
             if apart:

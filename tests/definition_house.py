@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,14 @@ def reconcile(ctx, resource):
 class House:
     """Definitions stand in `files`; nothing runs until a test lets it."""
 
-    def __init__(self, folder: Path, *, limits: Limits | None = None, engine: str = "store") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        limits: Limits | None = None,
+        engine: str = "store",
+        projects: Mapping[str, Path] | None = None,
+    ) -> None:
         self.folder = folder
         self.files = folder / "rm" / "resource-managers"
         self.workflows = folder / "rm" / "workflows"
@@ -58,7 +65,7 @@ class House:
         self.host = Host(
             self.store,
             self.environment,
-            Folders(folder / "rm"),
+            Folders(folder / "rm", projects or {}),
             limits or Limits(load_seconds=60, grace_seconds=0.5),
             engine=engine,
         )
@@ -69,8 +76,8 @@ class House:
         self.host.definitions.refresh()
         return path
 
-    def create(self, kind: str, name: str, spec: dict[str, Any] | None = None) -> Ref:
-        ref = Ref(kind, name, "default")
+    def create(self, kind: str, name: str, spec: dict[str, Any] | None = None, *, project: str = "default") -> Ref:
+        ref = Ref(kind, name, project)
         self.store.write(lambda tx: resources.create(tx, ref, spec or {}))
         return ref
 
@@ -115,8 +122,14 @@ class House:
 
 
 @contextmanager
-def a_house(folder: Path, *, limits: Limits | None = None, engine: str = "store") -> Iterator[House]:
-    house = House(folder, limits=limits, engine=engine)
+def a_house(
+    folder: Path,
+    *,
+    limits: Limits | None = None,
+    engine: str = "store",
+    projects: Mapping[str, Path] | None = None,
+) -> Iterator[House]:
+    house = House(folder, limits=limits, engine=engine, projects=projects)
     try:
         yield house
     finally:

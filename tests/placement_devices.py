@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
+from resources.selectors import ANYTHING, formatted
 from tests.placement_windows import ALL, most, there
 
 SCALE = 1 << 20
@@ -67,10 +69,15 @@ def assignment(world, request, node, tier, look=ALL):
     groups = [able(world, request, node, ask, ask.units, look) for ask in asks]
     for ask, group in zip(asks, groups, strict=True):
         if len(group) < ask.count:
+            any_kind = replace(ask, selector=ANYTHING)
             if ask.units == 1000:
-                return f"fits: {len(group)} of {ask.count} {ask.kind} free"
-            best = max([0, *(free[atom] for atom in able(world, request, node, ask, -(10**9), look))])
-            return f"fits: {best / 1000:g} of {ask.units / 1000:g} {ask.kind} free"
+                every = len(able(world, request, node, any_kind, 1000, look))
+                return short(len(group), every, ask.count, ask)
+            best, every = (
+                max([0, *(free[atom] for atom in able(world, request, node, one, -(10**9), look))])
+                for one in (ask, any_kind)
+            )
+            return short(best / 1000, every / 1000, ask.units / 1000, ask)
     for size in range(1, len(asks) + 1):
         for some in combinations(range(len(asks)), size):
             lacking = sum(asks[at].count for at in some) - len({atom for at in some for atom in groups[at]})
@@ -80,14 +87,22 @@ def assignment(world, request, node, tier, look=ALL):
     order = sorted(
         range(len(asks)), key=lambda at: (asks[at].count == 1, asks[at].topology == "any", -asks[at].count, at)
     )
-    best = min(
-        assignments(asks, groups, order, ()),
-        key=lambda made: [rank(node, tier, free, asks[at], made[at]) for at in order],
-    )
-    for at in sorted(best):
-        if asks[at].topology == "nvlink-all" and asks[at].count > 1 and worst(node, best[at]) != "NV":
+    linked = [at for at, ask in enumerate(asks) if ask.topology == "nvlink-all" and ask.count > 1]
+    joined = [
+        made for made in assignments(asks, groups, order, ()) if all(worst(node, made[at]) == "NV" for at in linked)
+    ]
+    if joined:
+        return min(joined, key=lambda made: [rank(node, tier, free, asks[at], made[at]) for at in order])
+    for at in linked:
+        if all(worst(node, some) != "NV" for some in combinations(groups[at], asks[at].count)):
             return f"topology: no NVLink-complete set of {asks[at].count} {asks[at].kind}"
-    return best
+    first = asks[linked[0]]
+    return f"topology: no NVLink-complete set of {first.count} {first.kind} beside what else is asked for"
+
+
+def short(some, every, wanted, ask):
+    more = f" where {formatted(ask.selector)} ({every:g} of any)" if every > some else ""
+    return f"fits: {some:g} of {wanted:g} {ask.kind} free{more}"
 
 
 def assignments(asks, groups, order, taken):

@@ -16,6 +16,7 @@ from api.http.problems import Problem, called, translated
 from api.http.queries import unsupported_media
 from api.http.services import Caller
 from api.http.showing import ROTTEN, way_out
+from controllers.runtime.outcomes import Stopped
 from store.errors import Corrupt, Full, StoreError, TooLarge
 
 MAX_BODY_BYTES = 5 * 1024 * 1024
@@ -110,6 +111,8 @@ def problem_of(error: Exception) -> Problem:
             )
         case Corrupt(ref=ref):
             return Problem(503, "CorruptRow", f"{called(ref)}: {ROTTEN}", ref=ref, hint=way_out(ref))
+        case Stopped():
+            return Problem(503, "ServiceUnavailable", "this server is stopping", retry_after=1)
         case StoreError():
             return Problem(503, "ServiceUnavailable", str(error), retry_after=1)
         case _:

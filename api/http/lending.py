@@ -16,6 +16,8 @@ from api.http.envelope import DEFAULT_PROJECT, printable
 from api.http.problems import Problem, bad_request
 from api.http.services import Services
 from api.http.threads import Threads
+from controllers.definitions.lending import NotLent
+from resources.kind import Undefined
 from resources.names import KIND
 from resources.reference import Ref
 from resources.registry import BUILT_IN
@@ -47,20 +49,31 @@ class Lending:
 
     async def post(self, request: Request) -> Response:
         body = await exchange.document(request)
-        kind, socket = (body.get("kind"), body.get("socket")) if isinstance(body, dict) else (None, None)
+        said = body if isinstance(body, dict) else {}
+        kind, project = said.get("kind"), said.get("project", DEFAULT_PROJECT)
         if not isinstance(kind, str) or not KIND.fullmatch(kind):
             raise bad_request("kind: expected the name of a definition")
-        if not isinstance(socket, str) or not Path(socket).is_absolute():
-            raise bad_request("socket: expected an absolute path")
+        if not isinstance(project, str):
+            raise bad_request("project: expected its name")
+        for word in ("file", "socket"):
+            if not isinstance(said.get(word), str) or not Path(said[word]).is_absolute():
+                raise bad_request(f"{word}: expected an absolute path")
         if self._services.lend is None or not of_a_socket(request.scope):
             raise Problem(403, "Forbidden", f"{printable(kind)}: only the server's own socket takes a workbench")
-        self._services.lend(kind, Path(socket))
-        woken = await self._threads.write(lambda tx: _wake(tx, kind))
+        try:
+            await asyncio.to_thread(
+                self._services.lend, Ref(kind, "", project), Path(said["file"]), Path(said["socket"])
+            )
+        except NotLent as refused:
+            raise Problem(409, "Conflict", str(refused), hint=refused.hint) from None
+        except Undefined as unknown:
+            raise Problem(422, "Invalid", str(unknown), hint=unknown.hint) from None
+        woken = await self._threads.write(lambda tx: _wake(tx, kind, project))
         return exchange.answer({"kind": "Workbench", "apiVersion": "rmctl/v1", "woken": woken})
 
 
-def _wake(tx: Tx, kind: str) -> int:
-    found = resources.list_all(tx, kind)
+def _wake(tx: Tx, kind: str, project: str) -> int:
+    found = resources.list_all(tx, kind, project)
     for one in found:
         queue.enqueue(tx, one.ref)
     return len(found)

@@ -184,8 +184,9 @@ class Services:
     """Instances that nodes told of and nobody knows, while effects are held."""
     secrets: SecretFiles | None = None
     """Where the values of secrets are kept; None where this server keeps none."""
-    lend: Callable[[str, Path], None] | None = None
-    """Lets passes of a kind run behind a socket of this machine."""
+    lend: Callable[[Ref, Path, Path], None] | None = None
+    """Lets passes of a kind in a project run behind a socket of this machine, whose owner works on this file of it.
+    Raises Undefined, NotLent."""
     shape: Callable[[Ref], Shape] | None = None
     """Asks the file behind a kind in a project for its models. Raises Undefined."""
     shapes: Callable[[], Sequence[Shape]] = tuple

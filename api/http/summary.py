@@ -67,7 +67,7 @@ def ready(document: Document) -> Ready:
     metadata = document.get("metadata") or {}
     reason, message = str(found.get("reason") or "-"), str(found.get("message") or "")
     if metadata.get("deletionTimestamp") is not None:
-        return Ready("False", "Deleting", message if reason == "Deleting" else "")
+        return Ready("False", "Deleting", message if reason in deletion.CAUSES else "")
     if not found or _status(document).get("observedGeneration", 0) < metadata.get("generation", 0):
         return Ready()
     return Ready(str(found.get("status", "Unknown")), reason, message)
@@ -157,6 +157,11 @@ def _bundle(bundle: Document, state: Ready, _now: float, _tiers: Tiers) -> tuple
     return str((bundle.get("spec") or {}).get("pool") or ""), state.message.removeprefix("is dormant: ")
 
 
+def _reservation(reservation: Document, state: Ready, _now: float, _tiers: Tiers) -> tuple[str, str]:
+    nodes = dict.fromkeys(str(held.get("node")) for held in _status(reservation).get("allocations") or ())
+    return ", ".join(nodes), state.message
+
+
 def _job(job: Document, state: Ready, now: float, _tiers: Tiers) -> tuple[str, str]:
     return str(_status(job).get("node") or ""), _of_job(job, state, now)
 
@@ -210,4 +215,5 @@ GLANCES: Mapping[str, Callable[[Document, Ready, float, Tiers], tuple[str, str]]
     "node": _node,
     "bundle": _bundle,
     "job": _job,
+    "reservation": _reservation,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from api.http import cures, story, summary
+from api.http import cures, run_words, story, summary
 from api.http.durations import short
 from api.http.logs import chosen
 from api.http.services import Explanation
@@ -46,7 +46,7 @@ class Reasons(NamedTuple):
 
 def why(tx: Tx, resource: Stored, explanation: Explanation | None) -> Reasons:
     """`explanation` is the placer's, for a job that waits."""
-    evidence, steps = BY_KIND.get(resource.ref.kind, _nothing)(tx, resource)
+    evidence, steps = BY_KIND.get(resource.ref.kind, _other)(tx, resource)
     waiting = _waiting(explanation) if explanation is not None else ()
     line = summary.sentence(to_wire(resource), now=tx.now)
     newer = "" if explanation is None or explanation.sentence.rstrip(".") in line else explanation.sentence
@@ -120,8 +120,10 @@ def _pool(tx: Tx, pool: Stored) -> tuple[list[Section], tuple[str, ...]]:
     return sections, (f"rmctl describe {pool.ref}",)
 
 
-def _nothing(_tx: Tx, resource: Stored) -> tuple[list[Section], tuple[str, ...]]:
-    return [_conditions(resource)], (f"rmctl describe {shown(resource.ref.kind, resource.key)}",)
+def _other(tx: Tx, resource: Stored) -> tuple[list[Section], tuple[str, ...]]:
+    runs = Section("Child runs", run_words.rows(tx, resource))
+    steps = (*run_words.steps(tx, resource), f"rmctl describe {shown(resource.ref.kind, resource.key)}")
+    return [runs, _conditions(resource)], steps
 
 
 BY_KIND: Mapping[str, Callable[[Tx, Stored], tuple[list[Section], tuple[str, ...]]]] = {

@@ -17,7 +17,7 @@ class View(NamedTuple):
     facts: Callable[[Document, World], list[Fact]]
 
 
-OWN = ("pool", "node", "bundle", "job")
+OWN = ("pool", "node", "bundle", "job", "reservation")
 
 
 def view(document: Document) -> View:

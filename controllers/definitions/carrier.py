@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -30,8 +31,11 @@ class Carrier(Protocol):
     name: str
     """What the record of a run says of who keeps its steps."""
 
-    def ready(self) -> bool:
-        """Waits until runs can be carried out; False once nothing is to be begun any more."""
+    def ready(self, told: Callable[[str], None]) -> bool:
+        """Waits until runs can be carried out; False once nothing is to be begun any more.
+
+        `told` hears why it waits.
+        """
         ...
 
     def carry(self, run: RunRecord, path: Path) -> Document:
@@ -53,7 +57,7 @@ class StoreCarrier:
         self._pool = pool
         self._at_work: dict[str, Process] = {}
 
-    def ready(self) -> bool:
+    def ready(self, _told: Callable[[str], None]) -> bool:
         return True
 
     def carry(self, run: RunRecord, path: Path) -> Document:

@@ -9,25 +9,11 @@ import struct
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from controllers.definitions.masking import mask, masked
 from resources.canonical import Document, canonical
 
 MAX_LINE = 8 * 1024 * 1024
 CHUNK = 65536
-STARS = b"***"
-LEAST_SECRET = 6
-"""Characters."""
-
-
-def mask(secrets: Iterable[str]) -> Callable[[bytes], bytes]:
-    """Puts stars where a secret stands. One that is as short as a word would blank out words, and is left."""
-    known = sorted((one.encode() for one in secrets if len(one) >= LEAST_SECRET), key=len, reverse=True)
-
-    def masked(text: bytes) -> bytes:
-        for one in known:
-            text = text.replace(one, STARS)
-        return text
-
-    return masked
 
 
 class Broken(Exception):
@@ -51,7 +37,8 @@ class Channel:
         if patience:
             seconds = struct.pack("@ll", int(patience), int(patience % 1 * 1e6))
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds)
-        self._mask = mask(json.dumps(one, ensure_ascii=False)[1:-1] for one in secrets)
+        secrets = tuple(secrets)
+        self._hide = mask(secrets) if secrets else None
         self._read = bytearray()
 
     def send(self, message: Document) -> None:
@@ -81,7 +68,19 @@ class Channel:
             self._read += some
         line = bytes(self._read[:end])
         del self._read[: end + 1]
-        return _message(self._mask(line))
+        return _message(line, self._hide)
+
+    @property
+    def quiet(self) -> bool:
+        """Nothing has come that nobody has read, and the other side is there."""
+        try:
+            self._socket.settimeout(0)
+            self._socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return not self._read
+        except OSError:
+            return False
+        return False
 
     def listen(self, take: Callable[[Document], None]) -> None:
         """Hand over what comes; ends the process as soon as the other side is gone, whatever else it is at."""
@@ -95,9 +94,11 @@ class Channel:
         self._socket.close()
 
 
-def _message(line: bytes) -> Document:
+def _message(line: bytes, hide: Callable[[str], str] | None) -> Document:
     try:
         message: Any = json.loads(line)
+        if hide is not None:
+            message = masked(message, hide)
     except (ValueError, RecursionError) as error:
         raise Garbled("what is not JSON") from error
     if not isinstance(message, dict):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from importlib.util import find_spec
@@ -146,7 +147,7 @@ class DbosCarrier:
         self._starting = threading.Lock()
         self._stopping = threading.Event()
 
-    def ready(self) -> bool:
+    def ready(self, told: Callable[[str], None]) -> bool:
         seconds = 1.0
         with self._starting:
             while not self._stopping.is_set():
@@ -158,6 +159,7 @@ class DbosCarrier:
                         self._worker.process.end()
                 except Unusable as error:
                     log.error("the worker of workflows does not come up", error=str(error))
+                    told(f"the worker of workflows does not come up: {error}")
                     self._stopping.wait(seconds)
                     seconds = min(seconds * 2, 30.0)
         return False

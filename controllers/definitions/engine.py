@@ -133,11 +133,14 @@ class Engine:
         with self._store.read() as tx:
             found = workflow_runs.by_id(tx, run_id)
         mine = found is not None and (found.engine == self._carrier.name or (self._new and found.engine is None))
-        if not mine or not self._carrier.ready():
+        if not mine or not self._carrier.ready(lambda why: self._remarked(run_id, why)):
             return None
         begin = partial(workflow_runs.begin, run_id=run_id, engine=self._carrier.name, new=self._new)
         run: RunRecord | None = self._patience.write(begin)
         return run
+
+    def _remarked(self, run_id: str, why: str) -> None:
+        self._patience.write(partial(workflow_runs.remark, run_id=run_id, why=why))
 
     def _carried_out(self, run: RunRecord) -> str:
         if run.epoch > MOST_EPOCHS:

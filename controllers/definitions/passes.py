@@ -63,7 +63,7 @@ class Runner(Protocol):
 class Runners(Protocol):
     """As `Pool`."""
 
-    def take(self, path: Path, digest: str, /) -> Any: ...
+    def take(self, path: Path, digest: str, project: str, /) -> Any: ...
     def give_back(self, process: Any, said: Document, /) -> None: ...
     def retire(self, process: Any, *, now: bool = False) -> None: ...
     def close(self) -> None: ...
@@ -166,8 +166,10 @@ class DefinitionPasses:
     ) -> Decision:
         try:
             source = self._definitions.find(resource.ref)
-            runner = self._pool.take(source.path, source.digest)
+            runner = self._pool.take(source.path, source.digest, resource.project)
         except (Undefined, Unusable) as error:
+            if self._stopping:  # which ends what was being loaded
+                raise Stopped from None
             reason = "NoDefinition" if isinstance(error, Undefined) else "DefinitionUnusable"
             return stalled(resource, reason, str(error), after=LOOK_AGAIN_SECONDS)
         about["digest"], about["runner"] = source.digest[:12], runner.pid

@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from controllers.definitions.loading import SUFFIX, Unusable
+from controllers.definitions.lending import Lending
+from controllers.definitions.loading import Unusable
 from controllers.definitions.processes import Limits, Process
 from controllers.definitions.workbench import Workbench
 from resources.canonical import Document
@@ -22,28 +23,27 @@ class Pool:
 
     def __init__(self, limits: Limits, notes: Path | None, clock: Callable[[], float]) -> None:
         self.limits = limits
+        self.lending = Lending(limits)
         self._clock = clock
         self._notes = notes
         self._lock = threading.Lock()
         self._idle: list[Process] = []
         self._out: set[Process] = set()
         self._unusable: dict[tuple[Path, str], tuple[float, str]] = {}
-        self._lent: dict[str, Path] = {}
         self._closed = False
 
-    def lend(self, kind: str, socket: Path) -> None:
-        """From now on passes of a kind run behind this socket, for as long as somebody listens there."""
-        with self._lock:
-            self._lent[kind] = socket
+    def take(self, path: Path, digest: str, project: str = "") -> Process | Workbench:
+        """A runner that has loaded this file in just these words, or the terminal of who works on it for the project.
 
-    def take(self, path: Path, digest: str) -> Process | Workbench:
-        """A runner that has loaded this file in just these words. Raises Unusable."""
-        borrowed = self._borrowed(path.name.removesuffix(SUFFIX))
+        Raises Unusable.
+        """
+        borrowed = self.lending.borrowed(project, path)
         if borrowed is not None:
             return borrowed
         with self._lock:
-            stale = [one for one in self._idle if not one.alive or (one.path == path and one.digest != digest)]
-            fit = next((one for one in self._idle if (one.path, one.digest) == (path, digest) and one.alive), None)
+            usable = [one for one in self._idle if one.alive and one.channel.quiet]
+            stale = [one for one in self._idle if one not in usable or (one.path == path and one.digest != digest)]
+            fit = next((one for one in usable if (one.path, one.digest) == (path, digest)), None)
             self._idle = [one for one in self._idle if one not in stale and one is not fit]
             if fit is not None:
                 self._out.add(fit)
@@ -85,20 +85,6 @@ class Pool:
             one.interrupt()
         for one in idle:
             one.end()
-
-    def _borrowed(self, kind: str) -> Workbench | None:
-        """Where nobody listens any more the kind is the pool's own again."""
-        with self._lock:
-            socket = self._lent.get(kind)
-        if socket is None:
-            return None
-        try:
-            return Workbench(socket)
-        except OSError:
-            with self._lock:
-                if self._lent.get(kind) == socket:
-                    del self._lent[kind]
-            return None
 
     def _begun(self, path: Path, digest: str) -> Process:
         """A file that could not be loaded is not tried again at once, nor by many, nor for most of the time."""

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,8 @@ import psutil
 import structlog
 
 import resources
-from controllers.definitions.channel import Broken, Channel, mask
+from controllers.definitions.channel import Broken, Channel
+from controllers.definitions.masking import mask
 from resources.canonical import Document
 
 log = structlog.get_logger("rmctl.runner")
@@ -30,6 +30,8 @@ SEND_SECONDS = 30.0
 TAIL_BYTES = 16 * 1024
 WAS_AT = "rmctl: was at "
 """What a runner prints before the place of a pass that is told to end."""
+ADVERTISING = ("(Background on this error", "[SQL: ", "[parameters: ")
+"""Lines behind an error of the database library that do not say what was wrong."""
 PEEK = os.WEXITED | os.WNOHANG | os.WNOWAIT
 
 
@@ -42,6 +44,18 @@ class Limits:
     grace_seconds: float = GRACE_SECONDS
     pass_on: tuple[str, ...] = field(default=())
     """Variables of the server's environment that definitions see beside the usual ones."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """No more than a definition needs; the packages are found where the server found them."""
+        seen = (*KEPT, *self.pass_on)
+        found = {key: value for key, value in os.environ.items() if key in seen or key.startswith("LC_")}
+        return {**found, "PYTHONPATH": str(Path(resources.__file__).parents[1]), "PYTHONUNBUFFERED": "1"}
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Values that a definition was trusted with, and that nobody else is to read."""
+        return tuple(os.environ[name] for name in self.pass_on if name in os.environ)
 
 
 class Process:
@@ -64,15 +78,14 @@ class Process:
                     stderr=subprocess.STDOUT,
                     pass_fds=[theirs.fileno()],
                     cwd=path.parent,
-                    env=_environment(os.environ, limits.pass_on),
+                    env=limits.environment,
                     start_new_session=True,
                 )
             except OSError:
                 mine.close()
                 raise
-        secrets = [os.environ[name] for name in limits.pass_on if name in os.environ]
-        self._mask = mask(secrets)
-        self.channel = Channel(mine, secrets=secrets, patience=SEND_SECONDS)
+        self._mask = mask(limits.secrets)
+        self.channel = Channel(mine, secrets=limits.secrets, patience=SEND_SECONDS)
         self._note = None if notes is None else notes / str(self.pid)
         self._tail = bytearray()
         self._draining = threading.Thread(target=self._drain, name=f"runner-{self.pid}-output", daemon=True)
@@ -94,7 +107,7 @@ class Process:
     @property
     def tail(self) -> str:
         """The last of what it printed."""
-        return self._mask(bytes(self._tail)).decode(errors="replace")
+        return self._mask(bytes(self._tail).decode(errors="replace"))
 
     def load(self) -> Document:
         """What it says once the file is loaded: `loaded` with its deadline, or `unusable`."""
@@ -158,7 +171,7 @@ class Process:
         return f", at {said[-1].removeprefix(WAS_AT)}" if said else ""
 
     def _last_words(self) -> str:
-        lines = [line for line in self.tail.strip().splitlines() if line.strip()]
+        lines = [line for line in self.tail.strip().splitlines() if line.strip() and not line.startswith(ADVERTISING)]
         return f": {lines[-1][:200]}" if lines else ""
 
     def _drain(self) -> None:
@@ -182,9 +195,3 @@ def reap(notes: Path) -> int:
                 ended += 1
         note.unlink(missing_ok=True)
     return ended
-
-
-def _environment(server: Mapping[str, str], pass_on: tuple[str, ...]) -> dict[str, str]:
-    """No more than a definition needs; the packages are found where the server found them."""
-    found = {key: value for key, value in server.items() if key in KEPT or key.startswith("LC_") or key in pass_on}
-    return {**found, "PYTHONPATH": str(Path(resources.__file__).parents[1]), "PYTHONUNBUFFERED": "1"}

@@ -82,7 +82,7 @@ class Definitions:
     def ask(self, ref: Ref, at: Source, question: Document) -> Document:
         """What a child process that has loaded the file answers. Raises Undefined."""
         try:
-            runner = self._pool.take(at.path, at.digest)
+            runner = self._pool.take(at.path, at.digest, ref.project)
         except Unusable as error:
             raise Undefined(ref, str(error)) from error
         try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,14 @@ CONNECT_SECONDS = 5.0
 
 
 class Workbench:
-    """The server's end, for one pass. Raises OSError where nobody listens."""
+    """The server's end, for one pass. Raises OSError, Broken where nobody listens. `pid` is of who listens.
 
-    pid = 0
+    A definition sees the environment there that it sees in a process of the server, and `secrets` are masked as there.
+    """
+
     deadline = DEADLINE_SECONDS
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, environment: Mapping[str, str], secrets: Iterable[str]) -> None:
         end = socket.socket(socket.AF_UNIX)
         try:
             end.settimeout(CONNECT_SECONDS)
@@ -32,7 +35,9 @@ class Workbench:
         except OSError:
             end.close()
             raise
-        self.channel = Channel(end)
+        self.pid, _, _ = struct.unpack("3i", end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        self.channel = Channel(end, secrets=secrets)
+        self.channel.send({"do": "see", "environment": dict(environment)})
 
     def ended(self) -> str:
         return "the workbench was left in mid-pass"
@@ -44,8 +49,17 @@ class Workbench:
         self.channel.close()
 
 
-def serve(end: socket.socket, path: Path, clock: Clock, told: Callable[[Document, Document], None]) -> None:
-    """The author's end, for one connection: the file is read anew each time. `told` gets questions and answers."""
+def serve(
+    end: socket.socket,
+    path: Path,
+    clock: Clock,
+    told: Callable[[Document, Document], None],
+    see: Callable[[Mapping[str, str]], None],
+) -> None:
+    """The author's end, for one connection: the file is read anew each time.
+
+    `told` gets questions and answers, `see` the environment in which they are answered.
+    """
     channel = Channel(end)
 
     def ask(message: Document) -> Document:
@@ -56,6 +70,9 @@ def serve(end: socket.socket, path: Path, clock: Clock, told: Callable[[Document
 
     try:
         while (message := channel.receive()) is not None:
+            if message.get("do") == "see":
+                see(message["environment"])
+                continue
             answer = _answered(path, message, ask, clock)
             told(message, answer)
             channel.send(answer)

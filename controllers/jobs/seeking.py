@@ -12,7 +12,8 @@ from controllers.jobs.question import question
 from controllers.jobs.recovery import SPACING_SECONDS, without_instance
 from controllers.jobs.step import Step
 from controllers.runtime.decision import Decision, Facts, Release, Reserve
-from placement import Placed, Request, place
+from placement import Placed, Request, Unschedulable, place
+from placement.answers import NO_CAPACITY
 from placement.explain import after_lost_races, drawn, own_reservations
 from placement.trace import FIRST_RANKED, summary
 from resources.allocation import Allocation
@@ -140,11 +141,14 @@ def _place(step: Step, pool: Pool, facts: Facts) -> Decision:
     payload = summary(made, policy.ranking).to_dict()
     payload["drawn"] = list(drawn(made, policy.ranking))
     payload["replay"] = {"seed": facts.seed, "now": step.now, "excluded": dict(facts.excluded), **facts.seen}
+    settings = step.view.scheduling.to_document()
+    payload["replay"] |= {"scheduling": settings} if settings else {}
     payload["replay"]["without"] = [claim.id for claim in step.held]
     payload["replay"]["status"] = step.status.model_dump(include={"excluded_node", "excluded_reason", "ever_ran"})
     if isinstance(made.answer, Placed):
         return _placed(step, made.answer, request, payload)
-    return _nowhere(step, payload, own)
+    code = made.answer.code if isinstance(made.answer, Unschedulable) else NO_CAPACITY
+    return _nowhere(step, payload, own, code)
 
 
 def _placed(step: Step, answer: Placed, request: Request, payload: Mapping[str, object]) -> Decision:
@@ -192,7 +196,7 @@ def _taken_from(answer: Placed) -> TakenFrom | None:
     return None if inside is None else TakenFrom(name=inside.name, uid=inside.reservation, until=inside.end)
 
 
-def _nowhere(step: Step, payload: Mapping[str, object], own: str) -> Decision:
+def _nowhere(step: Step, payload: Mapping[str, object], own: str, code: str) -> Decision:
     """An exclusion for a refused start holds for one plan: without another node, that one is asked again.
 
     `own` tells of the reservations that are meant for the job.
@@ -209,7 +213,7 @@ def _nowhere(step: Step, payload: Mapping[str, object], own: str) -> Decision:
     )
     event = None
     if not told:
-        event = Event("PlacementFailed", "noCapacityInAnyPool", "Warning", payload)
+        event = Event("PlacementFailed", code, "Warning", payload)
         step = step.plus(events=(event,), wake=_followers(step, untried=True))
     return step.end(
         _no_fit(f"waits for a place: {sentence}"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from resources.conditions import condition
+from resources.defined import DefinedStatus
 from resources.event import Event
 from resources.resource import Resource
 from store import events, resources
@@ -21,13 +22,15 @@ class Foreseen(Exception):
 
 
 def tell(tx: Tx, claim: Claim, error: Exception) -> None:
-    """Everything but Ready is left as it was last known. A row that cannot be read is told nothing."""
+    """Everything but Ready is left as it was last known. A definition that ran and failed is not stalled, as it was
+    when it could not be loaded. A row that cannot be read is told nothing."""
     said = str(error) if isinstance(error, Foreseen) else f"{type(error).__name__}: {_cause(error)}"
     message = said[:MAX_MESSAGE]
     resource = note(tx, claim, Event(REASON, message, "Warning"))
     if resource is None or not claim.errors:
         return
-    others = tuple(one for one in resource.status.conditions if one.type != "Ready")
+    over = ("Ready", "Stalled") if isinstance(resource.status, DefinedStatus) else ("Ready",)
+    others = tuple(one for one in resource.status.conditions if one.type not in over)
     ready = condition("Ready", False, REASON, f"cannot be worked on, and is tried again: {message}")
     resources.replace_status(tx, resource, resource.status.model_copy(update={"conditions": (ready, *others)}))
 

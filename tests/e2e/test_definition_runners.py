@@ -212,6 +212,48 @@ def test_a_definition_that_forks_speaks_once_and_its_children_end_with_it(house:
 
 
 @pytest.mark.req("T49")
+def test_a_thread_that_outlives_its_pass_makes_no_effect_of_another_resource(house: House) -> None:
+    """It asks in the name of its own pass, while the runner stands ready, and while it is at another pass."""
+    body = """
+    def late():
+        for _ in range(200):
+            try:
+                ctx.effects.ensure(key="late", kind="k", request={}, observe=lambda: None, apply=lambda: "r")
+            except Exception:
+                time.sleep(0.005)
+    if resource.key == "worker":
+        threading.Thread(target=late, daemon=True).start()
+        return ctx.settled()
+    time.sleep(0.1)
+    """
+    house.put("thr", body)
+    worker, well = house.create("thr", "worker"), house.create("thr", "well")
+    assert house.run(most=2) == 2
+    assert (house.ready(well), house.effects(well)) == ("True/Fine", [])
+    house.wake(well)
+    house.wake(worker)
+    house.run(most=2)
+    assert (house.ready(well), house.effects(well), house.errors(well)) == ("True/Fine", [], 0)
+
+
+def test_a_runner_that_says_what_nobody_asked_is_not_used_again(house: House) -> None:
+    spam = """
+    if resource.key == "spam":
+        for number in range(3, 64):
+            try:
+                os.write(number, b'{"proposals": []}\\n')
+            except OSError:
+                pass
+    """
+    house.put("sock", spam)
+    house.create("sock", "spam")
+    house.run()
+    well = house.create("sock", "well", {"size": 7})
+    house.run()
+    assert (house.ready(well), house.get(well).status.own["size"]) == ("True/Fine", 7)
+
+
+@pytest.mark.req("T49")
 def test_what_a_definition_prints_is_read_and_only_the_last_of_it_kept(house: House) -> None:
     house.put(
         "loud", "[sys.stdout.write('x' * 1_000_000 + '\\n') for _ in range(200)]\n    os.write(1, b'last words\\n')"
@@ -334,6 +376,18 @@ def test_a_server_that_stops_gives_the_claim_back_and_counts_nothing(house: Hous
         (row,) = queue.list_all(tx)
     assert row.expires_at is None
     assert row.available_at <= house.environment.now()
+
+
+@pytest.mark.req("T23")
+def test_a_server_that_stops_while_a_file_is_loaded_blames_nobody(house: House, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    house.put("slow", head=f"Path({str(begun)!r}).touch(); time.sleep(3600)")
+    ref = house.create("slow", "s")
+    house.host.passes.start()
+    while not begun.exists():
+        pass
+    house.host.passes.stop(timeout=120)
+    assert (house.errors(ref), house.events(ref), house.ready(ref)) == (0, [], "")
 
 
 @pytest.mark.req("T57", "S19")

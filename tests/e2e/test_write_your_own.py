@@ -39,11 +39,17 @@ def test_a_kind_is_written_run_changed_broken_and_mended(fleet: Fleet) -> None:
     again = fleet.rmctl("init", "resource-manager", "note")
     assert (again.code, "is there already" in again.err) == (2, True)
     fleet.server()
+    second = fleet.rmctl("server")
+    assert (second.code, "end it with rmctl server stop, or give this one a folder of" in second.err) == (5, True)
     applied = fleet.rmctl("apply", "-f", "note.yaml", "--wait", "--timeout", "300s")
     assert (applied.code, (fleet.folder / "one.txt").read_text()) == (0, "hello")
     manifest = fleet.folder / "note.yaml"
     manifest.write_text(manifest.read_text().replace("text: hello", "text: goodbye"))
     assert fleet.rmctl("apply", "-f", "note.yaml", "--wait", "--timeout", "300s").code == 0
+    assert (fleet.folder / "one.txt").read_text() == "goodbye"
+    (fleet.folder / "one.txt").unlink()
+    while not ((fleet.folder / "one.txt").exists() and (fleet.folder / "one.txt").read_text()):
+        pass
     assert (fleet.folder / "one.txt").read_text() == "goodbye"
     sound = definition(fleet).read_text()
     definition(fleet).write_text(sound.replace("len(text)", "len(txt)"))
@@ -70,13 +76,13 @@ def test_the_test_that_comes_with_it_passes_and_finds_a_fault(fleet: Fleet) -> N
 def test_a_kind_may_run_before_its_authors_eyes_and_is_given_back(fleet: Fleet) -> None:
     fleet.rmctl("init", "resource-manager", "note")
     path = definition(fleet)
-    seen = "    print('seen by', __import__('os').getpid())\n    file, text ="
+    seen = "    print('seen by', __import__('os').getpid(), 'HERE' in __import__('os').environ)\n    file, text ="
     path.write_text(path.read_text().replace("    file, text =", seen))
     fleet.server()
     bench = subprocess.Popen(
         [*COMMAND, "server", "--dev", "note"],
         cwd=fleet.folder,
-        env={**fleet.environment, "PYTHONUNBUFFERED": "1"},
+        env={**fleet.environment, "PYTHONUNBUFFERED": "1", "HERE": "alone"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -84,9 +90,12 @@ def test_a_kind_may_run_before_its_authors_eyes_and_is_given_back(fleet: Fleet) 
     assert bench.stdout is not None
     assert bench.stderr is not None
     try:
-        assert bench.stderr.readline().startswith("note runs here, from ")
+        opening = bench.stderr.readline()
+        assert opening == f'note runs here, from {path}, for project "default"; Ctrl-C gives it back\n'
+        second = fleet.rmctl("server", "--dev", "note")
+        assert (second.code, f"is worked on by pid {bench.pid}" in second.err) == (3, True)
         assert fleet.rmctl("apply", "-f", "note.yaml", "--wait", "--timeout", "300s").code == 0
-        assert bench.stdout.readline() == f"seen by {bench.pid}\n"
+        assert bench.stdout.readline() == f"seen by {bench.pid} False\n"
         assert bench.stdout.readline() == "note/one generation 1: again after 0 s\n"
         assert "note/one generation 1: settled\n" in iter(bench.stdout.readline, "")
         bench.send_signal(signal.SIGINT)

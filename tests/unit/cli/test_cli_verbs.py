@@ -248,10 +248,11 @@ def test_only_a_reservation_whose_time_is_over_is_left_out(api: FakeApi, rmctl: 
     ready = ("True", "Active", "is active")
     listed = [an_object("reservation", name, ready) for name in ("now", "gone")]
     for one, phase in zip(listed, ("active", "expired"), strict=True):
-        one["status"]["phase"] = phase
+        one["status"] |= {"phase": phase, "allocations": [{"node": "node-a"}, {"node": "node-b"}, {"node": "node-a"}]}
     api.on("GET reservations", Answer({"items": listed}))
     names = [line.split()[0] for line in rmctl("get", "reservations", "--no-headers").out.splitlines()]
     all_names = [line.split()[0] for line in rmctl("get", "reservations", "--all", "--no-headers").out.splitlines()]
+    assert rmctl("get", "reservations", "--no-headers").out.split()[4:6] == ["node-a,", "node-b"]
     assert (names, sorted(all_names)) == (["reservation/now"], ["reservation/gone", "reservation/now"])
 
 

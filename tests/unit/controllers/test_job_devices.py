@@ -58,7 +58,7 @@ def test_the_capability_of_a_whole_gpu_books_one_and_asks_for_no_label() -> None
 def test_without_such_a_device_it_waits_and_says_what_is_short() -> None:
     on = on_a_gpu_node(requiredGpuCapacity=0.6, requiredGpuModel="T4")
     on.run()
-    sentence = "no node fits (1 nodes): 1 × fits: 0 of 0.6 gpu free"
+    sentence = "no node fits (1 nodes): 1 × fits: 0 of 0.6 gpu free where gpuModel = T4 (1 of any)"
     assert on.said("Unschedulable") == ("True", "NoFit", sentence)
     assert (on.job.status.devices, on.job.status.gpu_index) == ((), None)
 

@@ -6,7 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from controllers.runtime.decision import Release, Reserve
+from controllers.job import JobController
+from controllers.runtime.decision import Facts, Release, Reserve
+from controllers.scheduling import Scheduling
+from placement.plugins import Plugin
 from resources.job import JobStatus
 from resources.reference import Ref
 from tests.controllers_stage import START, Stage, a_job, a_pool_resource, begun
@@ -104,6 +107,14 @@ def test_nowhere_to_go_is_told_in_the_placers_words() -> None:
         ("PlacementFailed", "Warning", "noCapacityInAnyPool")
     ]
     assert (decision.requeue_after, decision.no_place_since) == (30, ("local", 0))
+
+
+def test_what_a_plugin_does_not_admit_is_no_want_of_capacity() -> None:
+    on = stage()
+    night = Scheduling((Plugin("hours", admit=lambda request: "only at night"),))
+    decision = JobController().decide(on.job, replace(on.view(), scheduling=night), Facts(now=START))
+    told = [(event.message, event.payload["sentence"]) for event in decision.events]
+    assert told == [("notAdmitted", "hours: only at night")]
 
 
 @pytest.mark.req("FA53")

@@ -12,6 +12,8 @@ from controllers.jobs.view import JobView
 from controllers.replaying import Replay, replay
 from controllers.runtime.decision import Decision, Facts, Reserve
 from controllers.runtime.fleet import Fleet
+from controllers.scheduling import Scheduling
+from placement.plugins import Plugin, Scorer
 from resources.allocation import Allocation
 from resources.devices import Booking, Device
 from resources.event import Event
@@ -60,7 +62,7 @@ def decided(store: Store, fleet: Fleet, **requirements: object) -> int:
         job, pool = resources.get(tx, JOB), resources.get(tx, POOL)
         assert isinstance(job, Job)
         assert isinstance(pool, Pool)
-        view = JobView(pool=pool, fleet=fleet.view)
+        view = JobView(pool=pool, fleet=fleet.view, scheduling=fleet.scheduling)
         made = JobController().decide(job, view, Facts(now=tx.now, seed=5, seen=fleet.seen()))
     (event,) = [one for one in made.events if one.type in ("PlacementDecision", "PlacementFailed")]
     number: int = store.write(lambda tx: stored(tx, made.status, event))
@@ -96,6 +98,22 @@ def test_devices_count_as_they_did_then(store: Store, fleet: Fleet) -> None:
     store.write(lambda tx: bookings.set_devices(tx, "b", ()))
     found = again(store, fleet, number)
     assert (found.decided["node"], found.equal) == ("b", True), found.replayed
+
+
+def test_under_other_plugins_or_weights_a_decision_that_comes_out_otherwise_is_not_called_unequal(store: Store) -> None:
+    racks = Plugin("racks", scorers=(Scorer("rack-a", lambda request, node: float(node.name == "b")),))
+    settings = (Scheduling(), Scheduling((racks,)), Scheduling((racks,), {"rack-a": 2.0}))
+    fleets = [Fleet(store, one) for one in settings]
+    for one in fleets:
+        one.hydrate()
+    number = decided(store, fleets[1])
+    told = [(found.equal, found.reason) for found in (again(store, one, number) for one in fleets)]
+    assert told == [
+        (None, "the server places by other settings now: plugin racks is gone"),
+        (True, ""),
+        (None, "the server places by other settings now: placement.weights are others"),
+    ]
+    assert again(store, fleets[1], number).decided["node"] == "b"
 
 
 def test_what_came_after_the_view_and_before_the_commit_counts_not(store: Store, fleet: Fleet) -> None:

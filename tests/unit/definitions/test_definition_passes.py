@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import field_validator
 
+from controllers.definitions.touching import PassOver
 from rmctl import (
     KEEP,
     Applied,
@@ -112,6 +114,28 @@ def test_a_pass_that_forgets_to_await_fails_and_says_where(tmp_path: Path, body:
     with Trial(path) as trial:
         trial.apply("g", {})
         assert f"ReconcileFailed: NotAwaited: {why}" in tells(trial)
+
+
+def test_what_outlives_a_pass_does_nothing_in_its_name_nor_in_that_of_another() -> None:
+    """It asks again when the next pass is under way."""
+    kept: list[Any] = []
+
+    def reconcile(ctx: Any, _resource: Any) -> Result:
+        kept.append(ctx)
+        if len(kept) > 1:
+            with pytest.raises(PassOver):
+                ensured(kept[0])
+            with pytest.raises(PassOver):
+                kept[0].workflows.ensure(key="w", workflow="build", input={})
+        return ctx.settled({"seen": len(kept)})
+
+    with gadget(reconcile) as trial:
+        trial.run()
+        trial.apply("other", {"size": 1})
+        trial.run()
+        seen = trial.get("other")
+        assert seen is not None
+        assert (seen.status["seen"], trial.effects("other"), trial.runs("other")) == (2, (), ())
 
 
 def test_what_is_awaited_together_is_awaited() -> None:
@@ -220,6 +244,17 @@ def test_what_is_no_result_costs_its_key_a_backoff_and_writes_nothing(given: Any
         assert why in trial.events("g")[0]
         assert trial.run() == 0
         assert trial.run_for(1.2) == 1
+
+
+def test_a_definition_that_runs_and_fails_is_not_called_unusable_any_more() -> None:
+    unusable = Result(conditions=(condition_true("Stalled", "DefinitionUnusable", "line 3: no"),))
+    with gadget(returning(unusable, lambda *_: 1 / 0)) as trial:
+        trial.run()
+        trial.wake("g")
+        trial.run_for(10)
+        seen = trial.get("g")
+        assert seen is not None
+        assert [seen.condition(one) for one in ("Ready", "Stalled")] == ["False/ReconcileFailed", ""]
 
 
 def tells(trial: Trial) -> str:
@@ -348,6 +383,14 @@ def test_a_process_that_dies_after_the_deed_finds_it_and_does_not_repeat_it() ->
         assert world == ["thing"]
         assert [(one.state, one.external_ref) for one in trial.effects("g")] == [("applied", "thing")]
         assert trial.events("g")[0] == "EffectRecovered: make make:1: found as thing"
+
+
+def test_a_test_that_lets_nobody_die_is_told() -> None:
+    with gadget(lambda ctx, _: ensured(ctx) and ctx.settled()) as trial:
+        with pytest.raises(AssertionError, match="no effect with the key make was made"), trial.crash_after("make"):
+            trial.run()
+        with pytest.raises(ValueError, match="g asked for no run under the key build; its keys: none"):
+            trial.finish("g", "build")
 
 
 @pytest.mark.req("CF3", "T34")
@@ -543,6 +586,33 @@ def test_a_spec_is_judged_by_the_definitions_own_model_and_the_first_status_is_i
         seen = trial.get("g")
         assert seen is not None
         assert seen.status["seen"] == 40
+
+
+def test_a_model_that_raises_is_not_taken_for_an_initial_status() -> None:
+    class Fragile(Spec):
+        @field_validator("size", check_fields=False)
+        @classmethod
+        def judged(cls, value: int) -> int:
+            return {1: value}[value]
+
+        size: int = 1
+
+    definition = resource_manager("gadget", spec=Fragile)(returning(Result()))
+    with Trial(definition) as trial, pytest.raises(Invalid, match=r"spec: its model raised KeyError: 2"):
+        trial.apply("g", {"size": 2})
+
+
+def test_conditions_without_end_fail_the_pass() -> None:
+    many = Result(conditions=tuple(condition_true(f"C{number}", "Fine") for number in range(101)))
+    with gadget(returning(many)) as trial:
+        assert tells(trial) == "ReconcileFailed: at most 100 conditions"
+
+
+@pytest.mark.parametrize("name", ["observedGeneration", "conditions", "workflowRun"])
+def test_an_initial_status_with_a_field_of_the_runtimes_is_refused(name: str) -> None:
+    definition = resource_manager("gadget", spec=GadgetSpec, initial_status=lambda _: {name: 9})(returning(Result()))
+    with Trial(definition) as trial, pytest.raises(Invalid, match=f"status.{name} is the runtime's"):
+        trial.apply("g", {})
 
 
 def test_a_status_field_that_is_the_runtimes_is_refused() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations
+from random import Random
 
 import pytest
 
 from placement import WEIGHTED, Amounts, Ask, Atom, Claim, InvalidRequest, Placed, PoolPolicy, TierPolicy, board, plan
 from placement.fullness import SCALE
-from placement.picks import EXACT, pick, spread, worst_link
+from placement.picks import EXACT, bits, pick, spread, within, worst_link
 from resources.selector_text import parse_devices
 from tests.placement_cards import a_gpu_node, cards, gpus
 from tests.placement_worlds import LOCAL, ONE_TIER, a_claim, a_fleet, a_node, a_request
@@ -41,7 +42,7 @@ def test_each_condition_alone_removes_an_atom():
     busy = a_claim("a", devices=(("b", 1000),))
     assert asked(gpus(1, "model = x"), nodes=[node], claims=[busy]) == ["f"]
     told = asked(gpus(2, "model = x"), nodes=[node], claims=[busy])
-    assert told == "no node fits (1 nodes): 1 × fits: 1 of 2 gpu free"
+    assert told == "no node fits (1 nodes): 1 × fits: 1 of 2 gpu free where model = x (2 of any)"
 
 
 @pytest.mark.req("PA4", "P133")
@@ -144,6 +145,37 @@ def test_a_pick_below_nv_is_refused_where_all_must_be_linked():
     assert "1 × topology: no NVLink-complete set of 2 gpu" in asked(gpus(2, topology="nvlink-all"), nodes=[apart])
 
 
+ALL = {"topology": "nvlink-all"}
+PATH = {(0, 1): "NV4", (0, 2): "NV4", (1, 3): "NV4"}
+
+
+def test_asks_that_must_be_linked_find_their_sets_together():
+    """The best for the first alone, 0 and 1, leaves none to the second."""
+    node = a_gpu_node("a", 4, links=PATH)
+    assert asked(gpus(2, **ALL), gpus(2, **ALL), nodes=[node]) == ["gpu-00", "gpu-02", "gpu-01", "gpu-03"]
+    assert asked(gpus(2, **ALL), group_devices=(gpus(2, **ALL),), nodes=[node]) == ["gpu-00", "gpu-02"]
+    told = asked(gpus(2, **ALL), gpus(2, **ALL), gpus(1), nodes=[a_gpu_node("a", 5, links={**PATH, (3, 4): "NV4"})])
+    assert told == ["gpu-00", "gpu-01", "gpu-03", "gpu-04", "gpu-02"]
+
+
+def test_linked_sets_that_are_in_each_others_way_are_told_so():
+    node = a_gpu_node("a", 4, links={(0, 1): "NV4", (0, 2): "NV4", (0, 3): "NV4"})
+    told = asked(gpus(2, **ALL), gpus(2, **ALL), nodes=[node])
+    assert told.endswith("1 × topology: no NVLink-complete set of 2 gpu beside what else is asked for")
+    assert asked(gpus(2, **ALL), gpus(3, **ALL), nodes=[a_gpu_node("a", 5, links=PATH)]).endswith("set of 3 gpu")
+
+
+def test_linked_sets_leave_the_others_what_only_they_can_use():
+    node = a_node(
+        "a",
+        board=board(
+            [Atom(f"g{at}", "gpu", (("big", str(at == 1)),)) for at in range(5)],
+            {("g0", "g1"): "NV4", ("g0", "g2"): "NV4", ("g3", "g4"): "NV4"},
+        ),
+    )
+    assert asked(gpus(1, "big = True"), gpus(2, **ALL), gpus(2, **ALL), nodes=[node]) == ["g1", "g0", "g2", "g3", "g4"]
+
+
 @pytest.mark.req("P96")
 def test_one_card_is_never_refused_for_its_links():
     assert asked(gpus(1, topology="nvlink-all"), nodes=[a_gpu_node("a", 2, links="?")]) == ["gpu-00"]
@@ -244,6 +276,16 @@ def test_one_sick_card_leaves_the_others():
     assert asked(gpus(2), nodes=[a_gpu_node("a", 3, sick=(1,))]) == ["gpu-00", "gpu-02"]
 
 
+def test_a_selector_that_matches_little_is_told_with_what_there_is_without_it():
+    node = a_gpu_node("a", 4, gpuModel="H100")
+    told = asked(gpus(2, "gpuModel = H200"), nodes=[node])
+    assert told == "no node fits (1 nodes): 1 × fits: 0 of 2 gpu free where gpuModel = H200 (4 of any)"
+    told = asked(Ask("gpu", 1, 500, parse_devices("gpumodel = H100")), nodes=[node], claims=[holds("a", 0)])
+    assert told == "no node fits (1 nodes): 1 × fits: 0 of 0.5 gpu free where gpumodel = H100 (1 of any)"
+    long = asked(gpus(1, f"gpuModel in (x, {'y' * 5000})"), nodes=[node])
+    assert len(long) < 300
+
+
 def test_asks_that_compete_find_their_places():
     """The first could take any card, and the only one that the second can use is left to it."""
     atoms = [Atom("a", "gpu", (("model", "x"),)), Atom("b", "gpu", (("model", "y"),))]
@@ -277,6 +319,38 @@ def test_beyond_sixteen_candidates_a_set_is_grown_from_every_seed(links, numa, c
     every = dict.fromkeys(combinations(range(20), 2), "SYS") | links
     layout = cards(20, links=every, numa=numa).layout
     assert pick(layout, (1 << 20) - 1, 3) == chosen
+
+
+def grown(layout, mask, count, limits, seed):
+    """One atom at a time, in the plainest way."""
+    some = [seed]
+    while len(some) < count:
+        able = [atom for atom in bits(mask) if atom not in some and within(sum(1 << a for a in (*some, atom)), limits)]
+        if not able:
+            return None
+        nearest = {atom: min(layout.links[atom][other] for other in some) for atom in able}
+        some.append(min(able, key=lambda at: (-nearest[at], layout.numa[at] != layout.numa[seed], at)))
+    return tuple(sorted(some))
+
+
+def test_a_set_is_grown_as_the_plainest_way_grows_it():
+    draw = Random(7)
+    for _ in range(40):
+        words = draw.choice((("SYS",), ("NV4", "SYS"), ("NV1", "PIX", "PHB", "?")))
+        links = {pair: draw.choice(words) for pair in combinations(range(20), 2)}
+        layout = cards(20, links=links, numa=[draw.choice((0, 1, None)) for _ in range(20)]).layout
+        mask, count = (1 << 20) - 1 - (1 << draw.randrange(20)), draw.randint(2, 9)
+        limits = tuple((draw.getrandbits(20), draw.randint(0, 6)) for _ in range(draw.choice((0, 1, 3))))
+        seeds = (grown(layout, mask, count, limits, seed) for seed in bits(mask) if within(1 << seed, limits))
+        full = [some for some in seeds if some is not None]
+        if full:
+            best = min(full, key=lambda some: (-worst_link(layout, some), spread(layout, some), some))
+            assert pick(layout, mask, count, limits) == best
+
+
+def test_many_atoms_are_no_matter_of_minutes():
+    layout = cards(512, links="?", numa=[at % 2 for at in range(512)]).layout
+    assert pick(layout, (1 << 512) - 1, 200) == tuple(at for at in range(512) if layout.numa[at] == 0)[:200]
 
 
 @pytest.mark.req("PA14")

@@ -40,7 +40,8 @@ def test_without_such_a_domain_they_stay_as_near_as_it_goes() -> None:
 @pytest.mark.req("P133")
 def test_one_that_has_no_place_leaves_none_with_one() -> None:
     fleet = a_fleet(fabric("a", "x"), fabric("b", "x"))
-    assert placed(fleet, 3, gpus(8)) == ("no node fits (2 nodes): 2 × fits: 0 of 8 gpu free", None)
+    said = "2 of 3 members have a place; for the next: no node fits (2 nodes): 2 × fits: 0 of 8 gpu free"
+    assert placed(fleet, 3, gpus(8)) == (said, None)
 
 
 def test_members_may_share_a_node_and_never_an_atom() -> None:

@@ -311,6 +311,15 @@ def test_a_picked_atom_is_nobody_elses():
     assert seen[:2] == [("gpu-00", "gpu-01", "gpu-02"), ("gpu-01", "gpu-02")]
 
 
+def test_what_a_picker_said_holds_for_the_whole_plan():
+    """It was kept for one set, and gets that one, though the picker would say another by then."""
+    turns = count()
+    fleet = a_fleet(a_gpu_node("a", 4))
+    answer = told(under(picking(lambda r, n, able, wanted: able[next(turns) :][:wanted])), fleet, devices=(gpus(2),))
+    assert [atom.id for atom in answer.devices] == ["gpu-00", "gpu-01"]
+    assert next(turns) == 1
+
+
 def test_a_word_on_admission_is_for_the_whole_request():
     closed = Plugin("hours", admit=lambda request: f"{request.bundle} only at night")
     for found in (plan(a_request(), FLEET, under(closed)), place(a_request(), FLEET, under(closed))):

@@ -168,3 +168,23 @@ def test_fewer_devices_and_devices_apart_are_told_where_they_help():
     apart = texts(a_request(devices=(gpus(2, topology="nvlink-all"),)), fleet)
     assert apart == ["the job asked for 1 gpu: a", "its 2 gpu need not be joined by NVLink: a"]
     assert texts(a_request(devices=(gpus(2),)), a_fleet(a_node("a"))) == []
+
+
+def test_a_condition_on_devices_that_nothing_meets_is_told():
+    fleet = a_fleet(a_gpu_node("a", 4, gpuModel="H100", vramGiB="80"))
+    told = texts(a_request(devices=(gpus(1, "gpumodel = H100, vramGiB >= 80"),)), fleet)
+    assert told[0] == "it did not ask for gpumodel = H100: a"
+    both = texts(a_request(devices=(gpus(1, "gpuModel = H200, vramGiB > 80"),)), fleet)
+    assert both == ["it did not ask for gpuModel = H200, vramGiB > 80: a"]
+
+
+def test_a_booking_that_is_in_the_way_is_named_as_one_with_its_begin():
+    night = a_claim("a", "night", ask=1, reservation="r", start=200.0, end=300.0)
+    request = a_request(ask=4, start=100.0)
+    found = would_fit(request, a_fleet(a_node("a"), claims=[night]), ONE_TIER)
+    told = "reservation night did not hold a from 1970-01-01T00:03:20Z on"
+    assert Suggestion(told, "rmctl delete reservation/night") in found
+    begun = a_fleet(a_node("a"), claims=[night._replace(start=50.0)])
+    assert Suggestion("reservation night did not hold a", "rmctl delete reservation/night") in would_fit(
+        request, begun, ONE_TIER
+    )

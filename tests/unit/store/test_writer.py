@@ -68,6 +68,21 @@ def test_one_failing_request_takes_nobody_with_it(store: Store) -> None:
     assert (first, str(second), third, names(store)) == (1, "no", 1, {"a", "c"})
 
 
+@pytest.mark.parametrize("end", [SystemExit, KeyboardInterrupt, GeneratorExit])
+def test_a_write_or_a_read_that_dies_leaves_no_transaction_open(store: Store, end: type[BaseException]) -> None:
+    def dying(tx):
+        tx.write(PUT, {"name": "half"})
+        raise end
+
+    with pytest.raises(end):
+        store.write(dying)
+    first, second, third = together(store, put("a"), dying, put("c"))
+    assert (first, type(second), third) == (1, end, 1)
+    with pytest.raises(end), store.read():
+        raise end
+    assert names(store) == {"a", "c"}
+
+
 def test_when_the_transaction_is_gone_every_survivor_runs_again_before_it_is_answered(store: Store) -> None:
     """SQLite rolls everything back on a full disk; whoever shared the batch must not be told yes for what is lost."""
     runs: list[str] = []
