@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import threading
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -25,6 +26,8 @@ from controllers.definitions.touching import CancelTask, PassOver
 from controllers.definitions.workflows import Workflow, execute
 from controllers.runtime.environment import Threads
 from resources.canonical import Document
+
+ENDING_SECONDS = 0.1
 
 
 class Runner:
@@ -55,7 +58,8 @@ class Runner:
             said = self._answer(loaded, message)
             with self._asking:
                 self._turn += 1
-            self._send({**said, "busy": True} if frozenset(threading.enumerate()) - before else said)
+            busy = any(map(_lives_on, frozenset(threading.enumerate()) - before))
+            self._send({**said, "busy": True} if busy else said)
 
     def _answer(self, loaded: Definition | Workflow, message: Document) -> Document:
         self._cancellation = Cancellation()
@@ -98,6 +102,13 @@ class Runner:
             self._cancel_task()
         else:
             raise Cancelled("the pass should have ended by now")
+
+
+def _lives_on(thread: threading.Thread) -> bool:
+    """Some libraries tell their threads to end, and do not wait for it."""
+    with suppress(AssertionError):  # of a thread that Python has not begun
+        thread.join(ENDING_SECONDS)
+    return thread.is_alive()
 
 
 def _awaiting() -> str:
