@@ -7,6 +7,7 @@ from pathlib import Path
 from cli.errors import UsageProblem
 from cli.kinds import known
 from cli.terminal import out, say
+from controllers.definitions.discovery import TAKEN
 from resources.names import KIND
 
 DEFINITION = '''\
@@ -156,7 +157,7 @@ def write(folder: Path, kind: str) -> int:
     """Three files below a folder; none that is there is written over. Raises UsageProblem."""
     if not KIND.fullmatch(kind):
         raise UsageProblem(f'resource-manager "{kind}": must match {KIND.pattern}')
-    if known(kind) is not None:
+    if known(kind) is not None or kind in TAKEN:
         raise UsageProblem(f"resource-manager {kind}: the kind is rmctl's own")
     words = {"kind": kind, "name": "".join(part.title() for part in kind.split("-")), "folder": str(folder)}
     files = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue as queues
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -188,11 +188,10 @@ class Trial:
         self._end(key, request, "interrupted", error="interrupted")
 
     def _end(self, key: str, request: str, state: Any, *, result: Any = None, error: str | None = None) -> None:
-        runs = self.runs(key)
-        run = next((one for one in reversed(runs) if one.key == request), None)
-        if run is None:
-            asked = ", ".join(dict.fromkeys(one.key for one in runs)) or "none"
-            raise ValueError(f"{key} asked for no run under the key {request}; its keys: {asked}")
+        runs = {one.key: one for one in self.runs(key)}
+        if request not in runs:
+            raise ValueError(f"{key} asked for no run under the key {request}; its keys: {', '.join(runs) or 'none'}")
+        run = runs[request]
         said = Completion(run.uid, run.key, run.run_id, run.attempt, state, result, error)
         refused = self._store.write(lambda tx: workflow_runs.complete(tx, said))
         if refused:
@@ -200,10 +199,7 @@ class Trial:
 
     @contextmanager
     def crash_after(self, effect: str) -> Iterator[None]:
-        """Inside, the process dies between the deed of this effect and the note that it was done. `effect` is its key.
-
-        Raises AssertionError where it did not come to that.
-        """
+        """Inside, the process dies between the deed with this key and its note. Raises AssertionError if none did."""
         self._runners.fatal, self._runners.died = effect, False
         try:
             yield
@@ -233,10 +229,7 @@ class _Runners:
         return Source(Path(f"{ref.kind}.resource_manager.py"), "in this process")
 
     def take(self, _path: Path, _digest: str, _project: str) -> _Runner:
-        return _Runner(self._definition, self._clock, self.fatal, self._dies)
-
-    def _dies(self) -> None:
-        self.died = True
+        return _Runner(self._definition, self._clock, self)
 
     def give_back(self, runner: Any, _said: Document) -> None:
         runner.end()
@@ -253,13 +246,12 @@ class _Runner:
 
     pid = 0
 
-    def __init__(self, definition: Definition, clock: Clock, fatal: str, dies: Callable[[], None]) -> None:
+    def __init__(self, definition: Definition, clock: Clock, runners: _Runners) -> None:
         self.deadline = definition.deadline
         self.channel = self
         self._definition = definition
         self._clock = clock
-        self._fatal = fatal
-        self._dies = dies
+        self._runners = runners
         self._said: queues.Queue[Document] = queues.Queue()
         self._told: queues.Queue[Document] = queues.Queue()
         self._asking = threading.Lock()
@@ -275,9 +267,10 @@ class _Runner:
 
     def receive(self, _timeout: float | None = None) -> Document | None:
         said = self._said.get()
-        if self._fatal and (said.get("ask") or {}).get("effect") == "answered" and said["ask"]["key"] == self._fatal:
-            self._dies()
-            raise Broken("the test let it die")
+        match said:
+            case {"ask": {"effect": "answered", "key": key}} if key == self._runners.fatal:
+                self._runners.died = True
+                raise Broken("the test let it die")
         return said
 
     def ended(self) -> str:

@@ -114,6 +114,7 @@ def test_a_kind_may_run_before_its_authors_eyes_and_is_given_back(fleet: Fleet) 
     [
         (("server", "--dev", "nothing"), "--dev nothing: no file"),
         (("init", "resource-manager", "pool"), "the kind is rmctl's own"),
+        (("init", "resource-manager", "events"), "the kind is rmctl's own"),
         (("init", "resource-manager", "No"), "must match [a-z][a-z0-9-]{0,62}"),
     ],
 )
