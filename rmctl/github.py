@@ -1,5 +1,5 @@
 """GitHub for definitions: `pip install rmctl[github]`."""
 
-from controllers.providers.github import API, Checks, GitHub, NotAuthorised, PullRequest, RateLimited, connected
+from controllers.providers.github import API, Checks, GitHub, NotAuthorised, PullRequest, RateLimited, connected, site
 
-__all__ = ["API", "Checks", "GitHub", "NotAuthorised", "PullRequest", "RateLimited", "connected"]
+__all__ = ["API", "Checks", "GitHub", "NotAuthorised", "PullRequest", "RateLimited", "connected", "site"]

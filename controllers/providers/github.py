@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import gidgethub
 import httpx
@@ -173,6 +174,12 @@ class _told:  # noqa: N801  it reads as a word
 
 def _bounded(seconds: float) -> float:
     return min(max(seconds, LEAST_WAIT_SECONDS), MOST_WAIT_SECONDS)
+
+
+def site(api: str) -> str:
+    """The address that git knows a forge by: without the path, and `api.`, of its API."""
+    parts = urlsplit(api)
+    return f"{parts.scheme}://{parts.netloc.removeprefix('api.')}"
 
 
 @asynccontextmanager

@@ -19,7 +19,9 @@ from api.forge import Forge, Pull
 from controllers.providers.github import GitHub, NotAuthorised, RateLimited, connected
 from resources.effect import Absent, Applied, Deferred, Rejected, Unknown
 from tests.architecture.tree import ROOT
+from tests.cli_runs import Ran
 from tests.fleet import Fleet
+from tests.git_site import Site
 
 HEAD, OTHER = "a" * 40, "b" * 40
 SITE = "acme/site"
@@ -178,6 +180,49 @@ def test_a_pull_request_goes_from_red_checks_to_merged(serving: Serving, fleet: 
         assert b"sentinel-credential" not in path.read_bytes()
     events = fleet.rmctl("events", "-o", "json").out + fleet.rmctl("get", "effects", "-o", "json").out
     assert "sentinel-credential" not in events
+
+
+REVIEW = """\
+from pathlib import Path
+
+from rmctl import workflow
+
+
+@workflow("read-it")
+def read(ctx, given):
+    page = ctx.step("read", lambda: (Path(given["worktree"]) / "page.txt").read_text())
+    return {"approved": page == "mended"}
+"""
+
+
+def test_a_review_reads_the_head_in_a_worktree_and_only_what_it_agrees_with_is_merged(
+    serving: Serving, fleet: Fleet
+) -> None:
+    """Through a server, its runners and a workflow's process, with a real git."""
+    site = Site(fleet.folder / "git")
+    workflows = fleet.folder / ".rm" / "workflows"
+    workflows.mkdir(parents=True)
+    (workflows / "read-it.workflow.py").write_text(REVIEW)
+    fleet.server("--config", str(fleet.folder / "server.toml"))
+
+    def applied(text: str) -> Ran:
+        serving.pull.head = site.push(12, text)
+        spec = {"repository": SITE, "number": 12, "expectedHeadSha": serving.pull.head, "pollSeconds": 1}
+        spec |= {"review": "read-it", "checkout": str(site.clone)}
+        document = {"apiVersion": "rmctl/v1", "kind": "pull-request", "metadata": {"key": "acme/site#12"}, "spec": spec}
+        return fleet.rmctl("apply", "-f", "-", "--wait", "--timeout", "300s", stdin=json.dumps(document))
+
+    refused = applied("broken")
+    assert "read-it said no: it did not say why" in refused.err + refused.out
+    assert len(site.worktrees) == 1
+    agreed = applied("mended")
+    assert agreed.code == 0, agreed.err
+    assert [one["sha"] for one in serving.pull.merges] == [serving.pull.head]
+    gone = fleet.rmctl("wait", "pull-request/acme/site#12", "--for", "condition=WorktreeRemoved", "--timeout", "300s")
+    assert gone.code == 0, gone.err
+    assert site.worktrees == []
+    for path in (*fleet.folder.glob("*.db*"), *fleet.folder.glob("*.log"), site.clone / ".git" / "config"):
+        assert b"sentinel-credential" not in path.read_bytes()
 
 
 def test_the_demo_forge_stays_on_this_machine(fleet: Fleet) -> None:

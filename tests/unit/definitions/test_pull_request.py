@@ -2,61 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from controllers.definitions import shipped
-from controllers.definitions.loading import load
-from controllers.providers.github import Checks, PullRequest, RateLimited
-from resources.effect import Absent, Applied, Rejected, Unknown
+from controllers.providers.github import Checks
+from resources.effect import Rejected, Unknown
 from rmctl.testing import Invalid, Trial
-
-FILE = Path(shipped.__file__).parent / "resource-managers" / "pull-request.resource_manager.py"
-OLD, NEW = "a" * 40, "b" * 40
-SPEC = {"repository": "acme/site", "number": 12, "expectedHeadSha": OLD, "requireApprovals": 0}
-KEY = "acme/site#12"
-
-
-@dataclass
-class Remembered:
-    """A forge as the client shows it."""
-
-    pull: PullRequest = field(default_factory=lambda: PullRequest(OLD, False, "", False, True))
-    made: Checks = field(default_factory=lambda: Checks(passed=("test",)))
-    yes: int = 0
-    merges: list[str] = field(default_factory=list)
-    answers: list[Rejected | Unknown] = field(default_factory=list)
-    """Of the next merges; the last one stays."""
-    limited: float = 0.0
-
-    async def pull_request(self, repository: str, number: int) -> PullRequest:
-        assert (repository, number) == ("acme/site", 12)
-        if self.limited:
-            raise RateLimited(self.limited)
-        return self.pull
-
-    async def checks(self, _repository: str, _sha: str, _required: Any = None) -> Checks:
-        return self.made
-
-    async def approvals(self, _repository: str, _number: int, _sha: str) -> int:
-        return self.yes
-
-    async def observe_merge(self, _repository: str, _number: int) -> Applied | Absent:
-        return Applied(self.pull.merge_sha) if self.pull.merged else Absent()
-
-    async def merge(self, _repository: str, _number: int, sha: str, method: str) -> Applied | Rejected | Unknown:
-        self.merges.append(f"{method} {sha}")
-        if self.answers:
-            return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
-        if sha != self.pull.head_sha:
-            return Rejected("409: Head branch was modified", "HeadChanged")
-        self.pull = replace(self.pull, merged=True, merge_sha="c" * 40)
-        return Applied("c" * 40)
+from tests.remembered_forge import KEY, NEW, OLD, SPEC, Remembered, a_trial
 
 
 @pytest.fixture
@@ -66,14 +21,7 @@ def forge() -> Remembered:
 
 @pytest.fixture
 def trial(forge: Remembered) -> Iterator[Trial]:
-    definition = load(FILE)
-
-    @asynccontextmanager
-    async def connected(*_: Any) -> AsyncIterator[Remembered]:
-        yield forge
-
-    definition.reconcile.__globals__["connected"] = connected
-    with Trial(definition) as made:
+    with a_trial(forge) as made:
         yield made
 
 

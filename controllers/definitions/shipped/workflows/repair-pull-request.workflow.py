@@ -16,6 +16,7 @@ class Broken(Spec):
     number: int
     head_sha: str
     credential: str = "GITHUB_TOKEN"
+    worktree: str | None = None
 
 
 @workflow("repair-pull-request", input=Broken)
