@@ -117,7 +117,7 @@ def training(name: str, count: int) -> str:
 
 
 def test_a_job_runs_in_the_reservation_that_is_meant_for_it_and_leaves_at_its_end(fleet: Fleet) -> None:
-    booked = fleet.rmctl("reserve", "night", "--gpus", "3", "--for", "12s", "--holder", "train")
+    booked = fleet.rmctl("reserve", "night", "--gpus", "3", "--for", "24s", "--holder", "train")
     assert booked.code == 0, booked.out + booked.err
     planned = fleet.rmctl("plan", "-f", "-", stdin=training("train", 2))
     assert "in its reservation night" in planned.out, planned.out + planned.err
