@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from cli import paths
+from cli.concealing import HIDDEN, Concealer
 from cli.diagnoses import Finding
 from cli.errors import BadEnvironment, CliError, UsageProblem
 from cli.fetching import every, served_kinds
+from cli.kinds import KINDS, KindName
+from cli.models import models
 from cli.session import Session
+from controllers.definitions.masking import mask
 from resources.version import VERSION
 
-HIDDEN = "***"
 VALUES = frozenset({"env", "parameters", "backupParameterOverrides", "annotations"})
 ARGUMENTS = frozenset({"command", "exec"})
 MAX_EVENTS = 1000
@@ -31,22 +34,25 @@ def write(
         raise UsageProblem(f"{file}: exists")
     findings = {name: [one._asdict() for one in found] for name, found in sections.items()}
     parts: dict[str, Any] = {"doctor.json": {"rmctl": VERSION, "facts": facts, **findings}}
+    secrets: set[str] = set()
     if facts is not None:
-        parts |= dict(_asked(session))
+        parts |= dict(_asked(session, secrets))
+    hide = mask(secrets)
     try:
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "wb") as raw, tarfile.open(fileobj=raw, mode="w:gz") as archive:
             for name, content in parts.items():
-                _add(archive, name, content)
+                _add(archive, name, hide(_text(content)))
     except OSError as error:
         raise BadEnvironment(f"{file}: {(error.strerror or str(error)).lower()}") from None
 
 
-def _asked(session: Session) -> Iterator[tuple[str, Any]]:
+def _asked(session: Session, secrets: set[str]) -> Iterator[tuple[str, Any]]:
+    """The parts by name; the texts of secrets in resources are added to `secrets`."""
     client = session.client
     questions: dict[str, Callable[[], Any]] = {
         "server.json": lambda: client.get(paths.SERVER),
-        "resources.json": lambda: [item for kind in served_kinds(session) for item in every(session, kind).items],
+        "resources.json": lambda: [one for kind in served_kinds(session) for one in _shown(session, kind, secrets)],
         "effects.json": lambda: client.get(paths.EFFECTS),
         "queue.json": lambda: client.get(paths.QUEUE),
         "events.json": lambda: client.get(paths.EVENTS, {"limit": str(MAX_EVENTS)}),
@@ -59,6 +65,21 @@ def _asked(session: Session) -> Iterator[tuple[str, Any]]:
         except CliError as error:
             found = {"error": error.message}
         yield name, found if isinstance(found, str) else redacted(found)
+
+
+def _shown(session: Session, kind: KindName, secrets: set[str]) -> list[Any]:
+    """All of a kind; of one that a file defines, less what its models call a secret, or what is named like one."""
+    items = every(session, kind).items
+    if kind in KINDS or not items:
+        return items
+    try:
+        found = models(session, kind.name)[1]
+    except CliError:  # its file is gone, or does not answer
+        found = None
+    concealer = Concealer(kind.name, found)
+    shown = [concealer.shown(item) for item in items]
+    secrets |= concealer.taken
+    return shown
 
 
 def redacted(value: Any) -> Any:
@@ -78,8 +99,11 @@ def _hidden(key: str, value: Any) -> Any:
     return redacted(value)
 
 
-def _add(archive: tarfile.TarFile, name: str, content: Any) -> None:
-    text = content if isinstance(content, str) else json.dumps(content, indent=2, ensure_ascii=False)
+def _text(content: Any) -> str:
+    return content if isinstance(content, str) else json.dumps(content, indent=2, ensure_ascii=False)
+
+
+def _add(archive: tarfile.TarFile, name: str, text: str) -> None:
     data = text.encode("utf-8", "backslashreplace")
     entry = tarfile.TarInfo(f"rmctl-debug/{name}")
     entry.size = len(data)

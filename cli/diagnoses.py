@@ -79,6 +79,8 @@ def _waiting(facts: dict[str, Any]) -> Iterator[Finding]:
     unsure = int(facts.get("effectsIndeterminate") or 0)
     if unsure:
         yield Finding("warn", "effects", f"{unsure} of unknown outcome: rmctl effects")
+    if stuck := list(facts.get("runsStuck") or ()):
+        yield Finding("FAIL", "child runs", f"{len(stuck)} under way without a worker: {stuck[0]}")
     hold = facts.get("held")
     if isinstance(hold, dict):
         why = f": {hold['reason']}" if hold.get("reason") else ""

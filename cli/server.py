@@ -56,7 +56,7 @@ def run(
 def _served(data: Path, read: ServerSettings, scheduling: Scheduling, plugins: Host) -> int:
     from api.listening import AddressRefused
     from cli import compose, server_log
-    from store.errors import Corrupt, Failed, StoreError
+    from store.errors import Corrupt, Failed, Owned, StoreError
 
     compose.warn_of_library()
 
@@ -73,6 +73,8 @@ def _served(data: Path, read: ServerSettings, scheduling: Scheduling, plugins: H
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _refuse(f"{where}{(error.strerror or str(error)).lower()}", 5)
+    except Owned as error:
+        return _refuse(f"{error}: end it with rmctl server stop, or give this one a folder of its own with --data", 5)
     except (StoreError, AddressRefused) as error:
         return _refuse(str(error), 5)
     return 0

@@ -64,7 +64,8 @@ def _tell(message: Document, answer: Document) -> None:
     metadata = message["resource"]["metadata"]
     name = shown(metadata["kind"], metadata["key"])
     if answer.get("trace"):
-        say(str(answer["trace"]).rstrip())
+        for line in str(answer["trace"]).splitlines():
+            say(line)
     if "failed" in answer:
         outcome = f"failed: {answer['failed']}"
     elif answer.get("after") is None:

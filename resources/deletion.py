@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 WORDS = "is being deleted"
+CAUSES = frozenset(
+    {"Deleting", "ReconcileFailed", "NoDefinition", "DefinitionUnusable", "EffectUnknown", "EffectDeferred"}
+)
+"""Reasons of Ready that say what a deletion waits for; any other is of before it was asked for, or says less."""
 
 
 def clause(since: str, message: str, left: Sequence[str]) -> str:

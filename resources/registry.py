@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from resources.bundle import Bundle, BundleSpec, BundleStatus
 from resources.defined import Defined, DefinedSpec, DefinedStatus
@@ -33,6 +34,8 @@ SHORT = {"pull-request": ("pr",)}
 """Of kinds that come with rmctl as files."""
 SEEKERS: list[Callable[[], None]] = []
 """What looks for definitions, in a server."""
+PLACES: list[Callable[[], Iterable[Path]]] = []
+"""The folders where it looks."""
 
 
 def kind_named(word: str) -> Kind | None:

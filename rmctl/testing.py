@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue as queues
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -188,7 +188,11 @@ class Trial:
         self._end(key, request, "interrupted", error="interrupted")
 
     def _end(self, key: str, request: str, state: Any, *, result: Any = None, error: str | None = None) -> None:
-        run = next(one for one in reversed(self.runs(key)) if one.key == request)
+        runs = self.runs(key)
+        run = next((one for one in reversed(runs) if one.key == request), None)
+        if run is None:
+            asked = ", ".join(dict.fromkeys(one.key for one in runs)) or "none"
+            raise ValueError(f"{key} asked for no run under the key {request}; its keys: {asked}")
         said = Completion(run.uid, run.key, run.run_id, run.attempt, state, result, error)
         refused = self._store.write(lambda tx: workflow_runs.complete(tx, said))
         if refused:
@@ -196,12 +200,17 @@ class Trial:
 
     @contextmanager
     def crash_after(self, effect: str) -> Iterator[None]:
-        """Inside, the process dies between the deed of this effect and the note that it was done."""
-        self._runners.fatal = effect
+        """Inside, the process dies between the deed of this effect and the note that it was done. `effect` is its key.
+
+        Raises AssertionError where it did not come to that.
+        """
+        self._runners.fatal, self._runners.died = effect, False
         try:
             yield
         finally:
             self._runners.fatal = ""
+        if not self._runners.died:
+            raise AssertionError(f"no effect with the key {effect} was made: nothing died")
 
     def _ref(self, key: str) -> Ref:
         return Ref(self.definition.name, key, self._project)
@@ -218,12 +227,16 @@ class _Runners:
         self._definition = definition
         self._clock = clock
         self.fatal = ""
+        self.died = False
 
     def find(self, ref: Ref) -> Source:
         return Source(Path(f"{ref.kind}.resource_manager.py"), "in this process")
 
     def take(self, _path: Path, _digest: str, _project: str) -> _Runner:
-        return _Runner(self._definition, self._clock, self.fatal)
+        return _Runner(self._definition, self._clock, self.fatal, self._dies)
+
+    def _dies(self) -> None:
+        self.died = True
 
     def give_back(self, runner: Any, _said: Document) -> None:
         runner.end()
@@ -240,12 +253,13 @@ class _Runner:
 
     pid = 0
 
-    def __init__(self, definition: Definition, clock: Clock, fatal: str) -> None:
+    def __init__(self, definition: Definition, clock: Clock, fatal: str, dies: Callable[[], None]) -> None:
         self.deadline = definition.deadline
         self.channel = self
         self._definition = definition
         self._clock = clock
         self._fatal = fatal
+        self._dies = dies
         self._said: queues.Queue[Document] = queues.Queue()
         self._told: queues.Queue[Document] = queues.Queue()
         self._asking = threading.Lock()
@@ -262,6 +276,7 @@ class _Runner:
     def receive(self, _timeout: float | None = None) -> Document | None:
         said = self._said.get()
         if self._fatal and (said.get("ask") or {}).get("effect") == "answered" and said["ask"]["key"] == self._fatal:
+            self._dies()
             raise Broken("the test let it die")
         return said
 

@@ -15,11 +15,13 @@ from store import backlog, backups, holds, secret_index
 from store.engine import WAL_LIMIT, file_system, library_warning, network_file_system
 from store.node_tables import schema as metadata
 from store.rows import rotten
+from store.run_tables import workflow_runs as runs
 from store.store import Store
 from store.tables import effects, resources
 from store.tx import Tx
 
 DATABASE = "state.db"
+_STUCK = select(runs.c.error).where(runs.c.state.in_(("pending", "running")), runs.c.error.is_not(None))
 
 
 def content(tx: Tx) -> Document:
@@ -31,6 +33,7 @@ def content(tx: Tx) -> Document:
         "rotten": rotten(row._mapping for row in tx.execute(select(resources))),
         "rows": {table.name: _counted(tx, table) for table in metadata.sorted_tables},
         "effectsIndeterminate": int(tx.execute(indeterminate).scalar_one()),
+        "runsStuck": list(tx.execute(_STUCK).scalars()),
         "queueDepth": backlog.depth(tx),
         "oldestDueSeconds": 0.0 if oldest is None else round(max(tx.now - oldest, 0.0), 3),
         "held": None if hold is None else {"reason": hold.reason, "by": hold.by, "since": rfc3339(hold.since)},

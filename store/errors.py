@@ -97,6 +97,10 @@ class Refused(StoreError):
     """The data folder cannot be used: held by another server, on a network file system, of a newer schema."""
 
 
+class Owned(Refused):
+    """Another server, or another command, has the data folder."""
+
+
 class Newer(Refused):
     """The database has a schema that only a newer program knows."""
 

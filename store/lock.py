@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from store.errors import Refused
+from store.errors import Owned
 
 
 @dataclass
@@ -34,7 +34,7 @@ class FolderLock:
 
 
 def lock_folder(folder: Path) -> FolderLock:
-    """Take the lock. Raises Refused naming the process that holds it."""
+    """Take the lock. Raises Owned naming the process that holds it."""
     path = folder / "lock"
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     whole = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -45,7 +45,7 @@ def lock_folder(folder: Path) -> FolderLock:
         held = _read(descriptor).get("pid", "unknown")
         os.close(descriptor)
         os.close(whole)
-        raise Refused(f"another server (pid {held}) owns {folder}") from None
+        raise Owned(f"another server (pid {held}) owns {folder}") from None
     lock = FolderLock(path, descriptor, whole, str(_read(descriptor).get("store", "")))
     lock.name_store(lock.store)
     return lock

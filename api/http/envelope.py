@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from resources import registry
 from resources.canonical import Document
 from resources.frozen import spelled
 from resources.kind import Kind
 from resources.labels import SYSTEM, label_key_problem, pair_problem
-from resources.names import job_key, key_problem, label_problem, wire_of
+from resources.names import KIND, job_key, key_problem, label_problem, wire_of
 from resources.reference import Ref
 from resources.registry import BUILT_IN, every, kind_named
 from resources.resource import KEY_ANNOTATION
@@ -22,6 +23,7 @@ from resources.wire import API_VERSION
 MAX_LABELS = 64
 MAX_ANNOTATION_BYTES = 256 * 1024
 DEFAULT_PROJECT = "default"
+MOST_PLACES = 3
 TOP = ("apiVersion", "kind", "metadata", "spec", "status")
 METADATA = ("name", "project", "namespace", "labels", "annotations", "uid", "resourceVersion")
 IGNORED = (
@@ -117,11 +119,22 @@ def _kind(document: Mapping[str, Any], expected: Kind | None, errors: list[Field
         names = [one.name for one in every()]
         near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.5) if isinstance(word, str) else []
         guess = f" (did you mean {near[0]}?)" if near else f"; kinds: {', '.join(names)}"
-        errors.append(FieldError("kind", f"unknown kind {_quoted(word)}{guess}"))
+        errors.append(FieldError("kind", f"unknown kind {_quoted(word)}{guess}", _own_kinds(word)))
         return expected
     if expected is not None and found.name != expected.name:
         errors.append(FieldError("kind", f"expected {expected.name}, got {_quoted(word)}"))
     return found
+
+
+def _own_kinds(word: object) -> str:
+    """Where a kind of one's own would be; empty for what is no name of one."""
+    if not isinstance(word, str) or not KIND.fullmatch(word):
+        return ""
+    places = [str(place) for look in registry.PLACES for place in look()]
+    if not places:
+        return "kinds of your own are known to a server only"
+    more = f" or {len(places) - MOST_PLACES} more" if len(places) > MOST_PLACES else ""
+    return f"a kind of your own is {word}.resource_manager.py in {', '.join(places[:MOST_PLACES])}{more}"
 
 
 def _name(metadata: Mapping[str, Any], kind: Kind | None, expected: str | None, errors: list[FieldError]) -> str:

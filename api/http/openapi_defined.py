@@ -17,6 +17,7 @@ TEXTS = frozenset({"description", "format", "pattern"})
 NUMBERS = frozenset(
     "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems".split()
 )
+FLAGS = frozenset({"uniqueItems", "additionalProperties", "writeOnly", "x-kubernetes-preserve-unknown-fields"})
 LISTS = frozenset({"anyOf", "allOf", "oneOf"})
 PLAIN = (str, int, float, bool, type(None))
 TYPES = frozenset({"object", "array", "string", "integer", "number", "boolean", "null"})
@@ -77,7 +78,7 @@ def _value(key: str, value: Any, names: Mapping[str, str], depth: int) -> Any:
     match value:
         case str() if key in TEXTS or (key == "type" and value in TYPES):
             return value
-        case bool() if key in ("uniqueItems", "additionalProperties", "x-kubernetes-preserve-unknown-fields"):
+        case bool() if key in FLAGS:
             return value
         case int() | float() if key in NUMBERS and not isinstance(value, bool):
             return value

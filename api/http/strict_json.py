@@ -8,8 +8,8 @@ import re
 from typing import Any
 
 from api.http.problems import bad_request
+from resources.canonical import MAX_DEPTH
 
-MAX_DEPTH = 64
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 LIMIT = 2**63
 

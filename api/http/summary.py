@@ -67,7 +67,7 @@ def ready(document: Document) -> Ready:
     metadata = document.get("metadata") or {}
     reason, message = str(found.get("reason") or "-"), str(found.get("message") or "")
     if metadata.get("deletionTimestamp") is not None:
-        return Ready("False", "Deleting", message if reason == "Deleting" else "")
+        return Ready("False", "Deleting", message if reason in deletion.CAUSES else "")
     if not found or _status(document).get("observedGeneration", 0) < metadata.get("generation", 0):
         return Ready()
     return Ready(str(found.get("status", "Unknown")), reason, message)

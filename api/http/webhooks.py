@@ -34,6 +34,8 @@ from store.tx import Tx
 
 MAX_BODY_BYTES = 64 * 1024
 MAX_WAITING = 1000
+BODY_SECONDS = 30.0
+"""A delivery that is not there by then is hung up on: whoever sends it is a stranger still."""
 REMEMBERED = 20_000
 INSTANT = re.compile("[0-9]{1,12}")
 TOGETHER_SECONDS = 0.05
@@ -180,11 +182,15 @@ def _key(secret: str) -> bytes:
 
 
 async def _bounded(request: Request) -> bytes:
-    """Raises a 413 problem before more than the limit is read."""
+    """Raises a 413 problem before more than the limit is read, and a 408 problem for what does not come to its end."""
     parts, size = [], 0
-    async for part in request.stream():
-        size += len(part)
-        if size > MAX_BODY_BYTES:
-            raise Problem(413, "RequestEntityTooLarge", f"a delivery may have {MAX_BODY_BYTES} bytes")
-        parts.append(part)
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for part in request.stream():
+                size += len(part)
+                if size > MAX_BODY_BYTES:
+                    raise Problem(413, "RequestEntityTooLarge", f"a delivery may have {MAX_BODY_BYTES} bytes")
+                parts.append(part)
+    except TimeoutError:
+        raise Problem(408, "Timeout", f"a delivery may take {BODY_SECONDS:g} s") from None
     return b"".join(parts)

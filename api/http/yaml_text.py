@@ -12,6 +12,7 @@ from ruamel.yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEv
 
 from api.http import strict_json
 from api.http.problems import bad_request
+from resources.canonical import MAX_DEPTH
 
 MAX_EVENTS = 500_000
 
@@ -53,8 +54,8 @@ def _look(events: Iterator[Any]) -> None:
         if isinstance(event, AliasEvent):
             raise bad_request("aliases are not allowed")
         depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
-        if depth > strict_json.MAX_DEPTH:
-            raise bad_request(f"nesting deeper than {strict_json.MAX_DEPTH}")
+        if depth > MAX_DEPTH:
+            raise bad_request(f"nesting deeper than {MAX_DEPTH}")
         if count > MAX_EVENTS:
             raise bad_request(f"more than {MAX_EVENTS} values")
 

@@ -125,7 +125,7 @@ def ready(document: Document) -> Ready:
     deleting = metadata(document).get("deletionTimestamp") is not None
     reason, message = str(found.get("reason") or "-"), str(found.get("message") or "")
     if deleting:
-        return Ready("False", "Deleting", message if reason == "Deleting" else "")
+        return Ready("False", "Deleting", message if reason in deletion.CAUSES else "")
     if not found or is_behind(document):
         return Ready()
     return Ready(str(found.get("status", "Unknown")), reason, message)

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from controllers.definitions.masking import mask
+from controllers.definitions.masking import mask, masked
 from resources.canonical import Document, canonical
 
 MAX_LINE = 8 * 1024 * 1024
@@ -37,7 +37,8 @@ class Channel:
         if patience:
             seconds = struct.pack("@ll", int(patience), int(patience % 1 * 1e6))
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds)
-        self._mask = mask(secrets, lambda text: json.dumps(text, ensure_ascii=False)[1:-1])
+        secrets = tuple(secrets)
+        self._hide = mask(secrets) if secrets else None
         self._read = bytearray()
 
     def send(self, message: Document) -> None:
@@ -67,7 +68,7 @@ class Channel:
             self._read += some
         line = bytes(self._read[:end])
         del self._read[: end + 1]
-        return _message(self._mask(line))
+        return _message(line, self._hide)
 
     @property
     def quiet(self) -> bool:
@@ -93,9 +94,11 @@ class Channel:
         self._socket.close()
 
 
-def _message(line: bytes) -> Document:
+def _message(line: bytes, hide: Callable[[str], str] | None) -> Document:
     try:
         message: Any = json.loads(line)
+        if hide is not None:
+            message = masked(message, hide)
     except (ValueError, RecursionError) as error:
         raise Garbled("what is not JSON") from error
     if not isinstance(message, dict):

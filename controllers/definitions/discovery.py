@@ -46,17 +46,21 @@ class Folders:
 
     def of(self, project: str) -> Found:
         """What a project sees."""
-        places = [place for place in (self.shipped, self.user, self._own(project)) if place is not None]
         files: dict[str, Path] = {}
         refused: dict[Path, str] = {}
-        for place in places:
-            for path in _listed(place / self.what, self.suffix):
+        for place in self._places(project):
+            for path in _listed(place, self.suffix):
                 try:
                     name = _kind(path) if self.what == FOLDER else kind_of(path, self.suffix)
                     files[name] = path
                 except Unusable as error:
                     refused[path] = str(error)
         return Found(files, refused)
+
+    def places(self) -> tuple[Path, ...]:
+        """The folders where people may put files, those of projects first."""
+        own = (self._own(project) for project in self.projects)
+        return tuple(place / self.what for place in (*own, self.user) if place is not None)
 
     def every(self) -> frozenset[str]:
         """The kinds that any project sees."""
@@ -65,6 +69,9 @@ class Folders:
     def paths(self) -> frozenset[Path]:
         """Every file that is a definition for some project."""
         return frozenset(path for project in ("", *self.projects) for path in self.of(project).files.values())
+
+    def _places(self, project: str) -> list[Path]:
+        return [place / self.what for place in (self.shipped, self.user, self._own(project)) if place is not None]
 
     def _own(self, project: str) -> Path | None:
         root = self.projects.get(project)

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
+from controllers.definitions import reading
 from controllers.definitions.context import Cancellation, Cancelled, Clock, Context
 from controllers.definitions.results import KEEP, Result, condition_false
 from controllers.definitions.sdk import Definition, Metadata, Resource, own_status
@@ -42,10 +41,13 @@ def schema(definition: Definition) -> Document:
 def _proposal(definition: Definition, document: Any) -> Document:
     try:
         spec = parse(definition.spec, document)
-        status = definition.first_status(spec)
-        canonical(status)
     except Invalid as refused:
         return {"errors": [_problem(error) for error in refused.errors]}
+    except Exception as error:
+        return {"errors": [_problem(FieldError("spec", f"its model raised {summary(error)}"))]}
+    try:
+        status = definition.first_status(spec)
+        canonical(status)
     except Exception as error:
         return {"errors": [_problem(FieldError("spec", f"initial_status failed: {summary(error)}"))]}
     return {"status": status}
@@ -121,22 +123,14 @@ def stamp(path: Path) -> list[int] | None:
 def _resource(definition: Definition, document: Document) -> Resource[Any, Any]:
     metadata = dict(document["metadata"])
     metadata["finalizers"] = tuple(metadata.get("finalizers", ()))
-    own, status = document["status"], definition.status
+    deleting = metadata["deletion_timestamp"] is not None
+    spec = reading.spec_of(definition, document["spec"], deleting=deleting)
     return Resource(
         Metadata(**metadata),
-        parse(definition.spec, document["spec"]),
-        own if status is None else _read(status, own),
+        spec,
+        reading.status_of(definition, document["status"], spec, deleting=deleting),
         tuple(map(Condition.model_validate, document["conditions"])),
     )
-
-
-def _read(model: type[BaseModel], own: Document) -> Any:
-    """A status that an older version of the definition left behind counts as far as it is understood."""
-    try:
-        return model.model_validate(own)
-    except ValidationError as error:
-        wrong = {one["loc"][0] for one in error.errors() if one["loc"] and one["type"] != "missing"}
-        return model.model_validate({key: value for key, value in own.items() if key not in wrong})
 
 
 def _answer(definition: Definition, given: Any, told: list[Document]) -> Document:

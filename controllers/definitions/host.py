@@ -39,6 +39,7 @@ class Host:
     ) -> None:
         """`engine` takes the child runs that come, `runs` at once; each engine goes on with what it has begun."""
         self._store = store
+        self._folders = folders
         self._running = False
         self._notes = None if store.folder is None else store.folder.absolute() / "runners"
         self._pool = Pool(limits, self._notes, environment.monotonic)
@@ -70,6 +71,7 @@ class Host:
             registry.define(kind, self.definitions.propose)
         self.definitions.refresh()
         registry.SEEKERS.append(self.definitions.refresh)
+        registry.PLACES.append(self._folders.places)
         self.passes.start()
         for one in self.engines.values():
             one.start()
@@ -94,6 +96,7 @@ class Host:
             return
         self._running = False
         registry.SEEKERS.remove(self.definitions.refresh)
+        registry.PLACES.remove(self._folders.places)
         self._watch.stop()
         for one in self.engines.values():
             one.stop()

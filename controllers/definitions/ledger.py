@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from controllers.runtime.failing import Foreseen
-from resources.canonical import Document, canonical
+from resources.canonical import MAX_DEPTH, Document, canonical, depth
 from resources.effect import Absent, Applied, Deferred, Effect, EffectRecord, Rejected, Unknown
 from resources.event import Event
 from resources.frozen import spelled
@@ -156,6 +156,8 @@ def _problem(key: str, kind: str, request: Any) -> str | None:
         return f"request: expected an object, got {spelled(request)}"
     if len(canonical(request).encode()) > 1024 * 1024:
         return "request: at most 1 MiB"
+    if depth(request) > MAX_DEPTH:
+        return f"request: nested deeper than {MAX_DEPTH}"
     return None
 
 

@@ -107,7 +107,7 @@ class Process:
     @property
     def tail(self) -> str:
         """The last of what it printed."""
-        return self._mask(bytes(self._tail)).decode(errors="replace")
+        return self._mask(bytes(self._tail).decode(errors="replace"))
 
     def load(self) -> Document:
         """What it says once the file is loaded: `loaded` with its deadline, or `unusable`."""

@@ -12,6 +12,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from controllers.definitions.results import Result
 from resources.canonical import Document
 from resources.conditions import Condition
+from resources.defined import RESERVED
 from resources.frozen import Frozen
 from resources.names import KIND
 from resources.schedules import Cron, TimeZone
@@ -90,9 +91,7 @@ class Definition:
         """What a new resource starts with."""
         if self.initial_status is not None:
             return own_status(self, self.initial_status(spec))
-        if self.status is None or any(one.is_required() for one in self.status.model_fields.values()):
-            return {}
-        return own_status(self, self.status())
+        return {} if self.status is None else own_status(self, self.status())
 
 
 def resource_manager(
@@ -118,6 +117,8 @@ def resource_manager(
     for word, model in (("spec", spec), ("status", status)):
         if not (model is None and word == "status") and not (isinstance(model, type) and issubclass(model, BaseModel)):
             raise ValueError(f"{word}: expected a class made from rmctl.{word.title()}, got {model!r:.80}")
+    if status is not None:
+        _check_status(status, begins=initial_status is None)
     if not _number(deadline) or not 0 < deadline <= MAX_DEADLINE_SECONDS:
         raise ValueError(f"deadline: must be > 0 seconds and at most {MAX_DEADLINE_SECONDS}; longer work is a workflow")
     if every is not None and (not _number(every) or not every >= 1):
@@ -130,6 +131,22 @@ def resource_manager(
     return lambda reconcile: Definition(
         name, spec, status, _checked(reconcile), initial_status, deadline, every, cron, time_zone, watch
     )
+
+
+def _check_status(model: type[BaseModel], *, begins: bool) -> None:
+    """Raises ValueError for a model with the runtime's fields, and for one that `begins` with nothing and cannot."""
+    _check_own(info.alias or name for name, info in model.model_fields.items())
+    needed = [info.alias or name for name, info in model.model_fields.items() if info.is_required()]
+    if begins and needed:
+        raise ValueError(
+            f"status.{needed[0]}: expected a default, or an initial_status: a new resource has no status yet"
+        )
+
+
+def _check_own(names: Iterable[str]) -> None:
+    taken = next((name for name in names if name in RESERVED), None)
+    if taken is not None:
+        raise ValueError(f"status.{taken} is the runtime's")
 
 
 def _number(value: Any) -> bool:
@@ -150,7 +167,14 @@ def _checked(reconcile: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def own_status(definition: Definition, given: Any) -> Document:
-    """A status as JSON. Raises ValueError for what is neither the definition's model, a mapping nor None."""
+    """A status as JSON. Raises ValueError for what is neither the definition's model, a mapping nor None, and for one
+    with the runtime's fields."""
+    found = _as_json(definition, given)
+    _check_own(found)
+    return found
+
+
+def _as_json(definition: Definition, given: Any) -> Document:
     if given is None:
         return {}
     if isinstance(given, Mapping):

@@ -24,6 +24,7 @@ from resources.names import TYPE
 from resources.resource import Resource
 from resources.workflow_run import RunRecord
 
+MAX_CONDITIONS = 100
 MAX_EVENTS = 100
 MAX_EVENT = 64 * 1024
 MAX_FILES = 100
@@ -89,7 +90,7 @@ def held_back(resource: Resource[Any, Any], decision: Decision, forgotten: Seque
     key, more = forgotten[0], f" (and of {len(forgotten) - 1} more)" if len(forgotten) > 1 else ""
     name = f"{resource.ref.kind}/{resource.key}"
     words = (
-        f"is being deleted, and nobody knows what became of effect {key}{more}: "
+        f"is being deleted: nobody knows what became of effect {key}{more}: "
         f"rmctl effects resolve {quote(f'{resource.uid}:{key}')} --adopt REF --reason WHY if it happened, "
         f"else rmctl delete {quote(name)} --force --reason WHY"
     )
@@ -146,6 +147,8 @@ def _check(answer: Answer) -> None:
     for one in answer.events:
         if not TYPE.fullmatch(one.type) or len(one.message.encode()) > MAX_EVENT:
             raise Nonsense(f"event {one.type[:80]}: a type that is none, or more than 64 KiB")
+    if len(answer.conditions) > MAX_CONDITIONS:
+        raise Nonsense(f"at most {MAX_CONDITIONS} conditions")
     if len(answer.events) > MAX_EVENTS:
         raise Nonsense(f"at most {MAX_EVENTS} events in a pass")
     if len(set(answer.finalizers or ())) != len(answer.finalizers or ()):

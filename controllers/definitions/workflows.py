@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from controllers.definitions.context import Cancellation, Cancelled, Clock
 from controllers.definitions.telling import bounded, summary, words
 from controllers.definitions.touching import Ask, CancelTask, PassOver, Promises, Step
-from resources.canonical import Document, size
+from resources.canonical import MAX_DEPTH, Document, depth, size
 from resources.names import KIND
 from resources.validation import Invalid, parse
 
@@ -101,7 +101,7 @@ class WorkflowContext:
             return self._recorded(name, answer)
         try:
             value = yield call
-            _check_size(value)
+            _check(value)
         except Exception as error:
             self.cancellation.check()  # a step that was interrupted has not failed
             yield {"step": "end", "name": name, "error": words(error)}
@@ -128,10 +128,12 @@ def _plain(character: str) -> bool:
     return 31 < ord(character) != 127 and not 0xD800 <= ord(character) <= 0xDFFF
 
 
-def _check_size(value: Any) -> None:
+def _check(value: Any) -> None:
     """Raises ValueError for what is no JSON, or too much of it."""
     if (found := size(value)) > MAX_RESULT:
         raise ValueError(f"a result of {found} bytes: at most {MAX_RESULT}")
+    if depth(value) > MAX_DEPTH:
+        raise ValueError(f"a result that is nested deeper than {MAX_DEPTH}")
 
 
 def execute(
@@ -160,7 +162,7 @@ def _executed(
             result = workflow.run(ctx, given)
         if isinstance(result, BaseModel):
             result = result.model_dump(mode="json", by_alias=True)
-        _check_size(result)
+        _check(result)
     except (asyncio.CancelledError, Cancelled) as error:
         return {"cancelled": True} if ctx.cancellation.is_set() else {"failed": summary(error)}
     except Invalid as refused:

@@ -15,12 +15,15 @@ from tests.fleet import Fleet
 ROOT = Path(__file__).parents[2]
 SENTINEL = "q7Zt4Xw9Kp2Lm8Rv5Nc3Jh6Bd1Gf0Ys4Ue7Ia2Ok"
 HOOK = "H3oW9vT6mB2xC8nZ5kL1jQ7rP4sD0fG9hA3yE6uI"
+PASSWORD = "T6yP0oL3kM9nB2vC5xZ8aS1dF4gH7jQ"
 DEFINITION = """
 import os, sys
+from pydantic import SecretStr
 from rmctl import Spec, Unknown, condition_false, resource_manager
 
 class LeakSpec(Spec):
     mode: str = "settle"
+    pw: SecretStr = SecretStr("")
 
 def first(spec):
     if spec.mode == "refuse":
@@ -33,6 +36,7 @@ def reconcile(ctx, resource):
     print(token, flush=True)
     print(token, file=sys.stderr, flush=True)
     ctx.event("Told", f"efficient {token}")
+    ctx.event("Used", f"with {resource.spec.pw.get_secret_value()}")
     run = ctx.workflows.ensure(key="w", workflow="spill", input={"with": token})
     if resource.spec.mode == "raise":
         raise ValueError(token)
@@ -99,7 +103,7 @@ def test_the_credential_of_a_provider_is_found_nowhere(fleet: Fleet, tmp_path: P
     assert fleet.rmctl("secret", "set", "hooks", "key", stdin=HOOK).code == 0
     wakes = [{"kind": "leak", "key": "settle"}]
     told = [put(fleet, "webhook", "forge", {"secret": {"secret": "hooks", "key": "key"}, "wakes": wakes})]
-    told += [put(fleet, "leak", mode, {"mode": mode}) for mode in ("settle", "raise", "die", "refuse")]
+    told += [put(fleet, "leak", mode, {"mode": mode, "pw": PASSWORD}) for mode in ("settle", "raise", "die", "refuse")]
     assert [code for code, _ in told] == [0, 0, 0, 0, 2]
     for name, words in (("settle", "efficient ***"), ("raise", "ValueError: ***"), ("die", "exited with 3")):
         while words not in fleet.rmctl("events", "--for", f"leak/{name}").out:
@@ -126,7 +130,7 @@ def test_the_credential_of_a_provider_is_found_nowhere(fleet: Fleet, tmp_path: P
             file = archive.extractfile(member)
             assert file is not None
             content = file.read()
-            assert not [one for one in (SENTINEL, HOOK) if one.encode() in content], member.name
+            assert not [one for one in (SENTINEL, HOOK, PASSWORD) if one.encode() in content], member.name
     files = [path for path in fleet.folder.rglob("*") if path.is_file()]
     assert {"state.db", "state.db-wal"} <= {path.name for path in files}
     assert [path for path in files if SENTINEL.encode() in path.read_bytes()] == []

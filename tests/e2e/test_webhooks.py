@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
+import socket
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -127,6 +128,16 @@ def test_64_kib_pass_and_one_byte_more_does_not(served: Served) -> None:
     assert post(served, "standard", body, standard(body)).status_code == 202
     assert post(served, "standard", body + b" ", standard(body + b" ", id_="2")).status_code == 413
     assert wakes(served) == 1
+
+
+@pytest.mark.req("T53")
+def test_a_delivery_that_stays_half_sent_is_hung_up_on(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webhooks, "BODY_SECONDS", 0.1)
+    with socket.create_connection(("127.0.0.1", served.port)) as half:
+        half.sendall(b"POST /webhooks/default/standard HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+        assert half.recv(12) == b"HTTP/1.1 408"
+        while half.recv(4096):
+            pass
 
 
 @pytest.mark.req("T53")

@@ -84,7 +84,7 @@ def end_worker(house: House) -> None:
 
 def held(house: House, asked_for: str) -> list[tuple[Any, ...]]:
     """Rows of the file of DBOS."""
-    with closing(sqlite3.connect(house.folder / "data" / "workflows.db")) as file:
+    with closing(sqlite3.connect(house.folder / "data" / "workflows.db")) as file, file:
         return file.execute(asked_for).fetchall()
 
 
@@ -107,7 +107,25 @@ def test_another_input_under_the_same_id_is_not_attached_to(house: House) -> Non
     house.host.engine.run(run_id)
     found = run(house, run_id)
     assert (found.state, found.error) == ("interrupted", "DBOS holds another input under this id")
+    next_one = asked_again(house, key="k")
+    house.host.engine.run(next_one)
+    assert (run(house, next_one).state, run(house, next_one).waits_for) == ("waiting", LOST)
     assert seen(house) == ["a"]
+
+
+@pytest.mark.req("T43", "T45")
+def test_a_run_that_dbos_holds_for_failed_is_followed_by_an_attempt_behind_its_steps(house: House) -> None:
+    put(house, ASKS)
+    run_id = asked(house)
+    house.host.engine.run(run_id)
+    end_worker(house)
+    held(house, "UPDATE workflow_status SET status = 'ERROR'")
+    house.store.write(lambda tx: workflow_steps.settle(tx, run(house, run_id), happened=True, result="yes"))
+    house.host.engine.run(run_id)
+    assert (run(house, run_id).state, str(run(house, run_id).error)[:19]) == ("interrupted", "DBOS holds an error")
+    next_one = asked_again(house, key="k")
+    house.host.engine.run(next_one)
+    assert (run(house, next_one).result, seen(house)) == (["A", "yes"], ["a"])
 
 
 @pytest.mark.req("T44")
@@ -224,9 +242,9 @@ def test_all_runs_share_one_worker_that_speaks_to_nobody(house: House) -> None:
     assert run(house, second).result[1] == parent
 
 
-def asked_again(house: House) -> str:
+def asked_again(house: House, key: str = "again") -> str:
     owner = house.get(Ref("site", "s", "default"))
-    request = Request("again", "build", {"folder": str(house.folder)})
+    request = Request(key, "build", {"folder": str(house.folder)})
     return house.store.write(lambda tx: workflow_runs.ensure(tx, owner, request)).run_id
 
 

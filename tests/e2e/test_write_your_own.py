@@ -39,6 +39,8 @@ def test_a_kind_is_written_run_changed_broken_and_mended(fleet: Fleet) -> None:
     again = fleet.rmctl("init", "resource-manager", "note")
     assert (again.code, "is there already" in again.err) == (2, True)
     fleet.server()
+    second = fleet.rmctl("server")
+    assert (second.code, "end it with rmctl server stop, or give this one a folder of" in second.err) == (5, True)
     applied = fleet.rmctl("apply", "-f", "note.yaml", "--wait", "--timeout", "300s")
     assert (applied.code, (fleet.folder / "one.txt").read_text()) == (0, "hello")
     manifest = fleet.folder / "note.yaml"

@@ -11,13 +11,14 @@ import pytest
 from api.http.problems import Problem
 from api.http.runs import controlled, forked
 from api.http.why import why
+from cli.diagnoses import Finding, database
 from controllers.definitions.context import Cancellation
 from controllers.definitions.workflows import execute
 from resources.reference import Ref
 from resources.workflow_run import Completion, RunRecord
 from rmctl import Spec, resource_manager, workflow
 from rmctl.testing import Clock, Trial
-from store import holds, resources, workflow_runs, workflow_steps
+from store import diagnosis, holds, resources, workflow_runs, workflow_steps
 from store.tx import Tx
 
 
@@ -209,6 +210,20 @@ def test_no_run_is_forked_for_a_resource_that_goes() -> None:
         assert trial.get("s") is None
 
 
+def test_the_doctor_names_why_runs_have_no_worker() -> None:
+    with a_site() as trial:
+        (run,) = trial.runs("s")
+        for _ in range(2):
+            trial._store.write(lambda tx: workflow_runs.remark(tx, run.run_id, "file is not a database"))
+        with trial._store.read() as tx:
+            found = [one for one in database(diagnosis.content(tx)) if one.what == "child runs"]
+        assert found == [Finding("FAIL", "child runs", "1 under way without a worker: file is not a database")]
+        assert trial.run() == 1
+        trial._store.write(lambda tx: workflow_runs.begin(tx, run.run_id, "store"))
+        with trial._store.read() as tx:
+            assert diagnosis.content(tx)["runsStuck"] == []
+
+
 def test_why_names_the_child_run_and_what_it_waits_for() -> None:
     with a_site() as trial:
 
@@ -285,6 +300,18 @@ def test_a_key_has_1_to_512_characters_without_control_characters(key: str, take
     with a_site(key=key) as trial:
         assert (len(trial.runs("s")) == 1) is taken
         assert any("key: expected 1 to 512 characters" in event for event in trial.events("s")) is not taken
+
+
+def test_an_input_that_is_nested_too_deep_is_refused() -> None:
+    def given(_one: Any) -> dict[str, Any]:
+        value: dict[str, Any] = {}
+        for _ in range(64):
+            value = {"in": value}
+        return value
+
+    with a_site(given=given) as trial:
+        assert trial.runs("s") == ()
+        assert any("request: nested deeper than 64" in event for event in trial.events("s"))
 
 
 @pytest.mark.req("CW5")

@@ -44,6 +44,7 @@ def test_a_project_sees_its_own_files_before_those_of_the_user(tmp_path: Path) -
     assert dict(folders.of("acme").files) == {"gadget": own, "lamp": shared}
     assert dict(folders.of("other").files) == {"gadget": mine, "lamp": shared}
     assert folders.every() == {"gadget", "lamp"}
+    assert folders.places() == (own.parent, shared.parent)
 
 
 @pytest.mark.req("T47", "CC6")
@@ -149,6 +150,14 @@ def test_what_was_hashed_is_what_runs(tmp_path: Path) -> None:
         ('"gadget", spec=dict', "spec: expected a class made from rmctl.Spec, got <class 'dict'>"),
         ('"gadget", spec=S()', "spec: expected a class made from rmctl.Spec, got S"),
         ('"gadget", spec=S, status=5', "status: expected a class made from rmctl.Status, got 5"),
+        (
+            '"gadget", spec=S, status=type("T", (S,), {"__annotations__": {"observed_generation": int}})',
+            "ValueError: status.observedGeneration is the runtime's",
+        ),
+        (
+            '"gadget", spec=S, status=type("T", (S,), {"__annotations__": {"must": int}})',
+            "ValueError: status.must: expected a default, or an initial_status",
+        ),
         ('"gadget", spec=S, deadline=0', "deadline: must be > 0 seconds"),
         ('"gadget", spec=S, deadline=float("nan")', "deadline: must be > 0 seconds"),
         ('"gadget", spec=S, deadline=3601', "at most 3600; longer work is a workflow"),

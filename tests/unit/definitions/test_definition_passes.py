@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import field_validator
 
 from controllers.definitions.touching import PassOver
 from rmctl import (
@@ -384,6 +385,14 @@ def test_a_process_that_dies_after_the_deed_finds_it_and_does_not_repeat_it() ->
         assert trial.events("g")[0] == "EffectRecovered: make make:1: found as thing"
 
 
+def test_a_test_that_lets_nobody_die_is_told() -> None:
+    with gadget(lambda ctx, _: ensured(ctx) and ctx.settled()) as trial:
+        with pytest.raises(AssertionError, match="no effect with the key make was made"), trial.crash_after("make"):
+            trial.run()
+        with pytest.raises(ValueError, match="g asked for no run under the key build; its keys: none"):
+            trial.finish("g", "build")
+
+
 @pytest.mark.req("CF3", "T34")
 def test_a_process_that_dies_before_the_deed_does_it_once() -> None:
     world: list[str] = []
@@ -577,6 +586,33 @@ def test_a_spec_is_judged_by_the_definitions_own_model_and_the_first_status_is_i
         seen = trial.get("g")
         assert seen is not None
         assert seen.status["seen"] == 40
+
+
+def test_a_model_that_raises_is_not_taken_for_an_initial_status() -> None:
+    class Fragile(Spec):
+        @field_validator("size", check_fields=False)
+        @classmethod
+        def judged(cls, value: int) -> int:
+            return {1: value}[value]
+
+        size: int = 1
+
+    definition = resource_manager("gadget", spec=Fragile)(returning(Result()))
+    with Trial(definition) as trial, pytest.raises(Invalid, match=r"spec: its model raised KeyError: 2"):
+        trial.apply("g", {"size": 2})
+
+
+def test_conditions_without_end_fail_the_pass() -> None:
+    many = Result(conditions=tuple(condition_true(f"C{number}", "Fine") for number in range(101)))
+    with gadget(returning(many)) as trial:
+        assert tells(trial) == "ReconcileFailed: at most 100 conditions"
+
+
+@pytest.mark.parametrize("name", ["observedGeneration", "conditions", "workflowRun"])
+def test_an_initial_status_with_a_field_of_the_runtimes_is_refused(name: str) -> None:
+    definition = resource_manager("gadget", spec=GadgetSpec, initial_status=lambda _: {name: 9})(returning(Result()))
+    with Trial(definition) as trial, pytest.raises(Invalid, match=f"status.{name} is the runtime's"):
+        trial.apply("g", {})
 
 
 def test_a_status_field_that_is_the_runtimes_is_refused() -> None:

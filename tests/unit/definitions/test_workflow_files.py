@@ -11,7 +11,7 @@ import pytest
 from controllers.definitions.context import Cancellation
 from controllers.definitions.workflows import MAX_RESULT, WorkflowContext, execute, workflow
 from controllers.runtime.environment import Threads
-from resources.canonical import Document, canonical
+from resources.canonical import MAX_DEPTH, Document, canonical
 
 
 def carried_out(code: Callable[[WorkflowContext], Any], *, waits: bool = False) -> tuple[Document, list[Document]]:
@@ -42,12 +42,23 @@ def test_a_step_needs_a_name_that_can_be_told(name: Any) -> None:
     assert asked == []
 
 
-@pytest.mark.parametrize("value", ["x" * MAX_RESULT, "\ud800", float("nan"), {1, 2}])
+def nested(depth: int) -> Any:
+    value: Any = "x"
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("value", ["x" * MAX_RESULT, "\ud800", float("nan"), {1, 2}, nested(MAX_DEPTH + 1)])
 def test_a_result_that_cannot_be_kept_fails_its_step_at_once(value: Any) -> None:
     said, asked = carried_out(lambda ctx: ctx.step("a", lambda: value))
     assert "Error: " in said["failed"]
     assert "Error: " in asked[-1]["error"]
     assert "failed" in carried_out(lambda _ctx: value)[0]
+
+
+def test_a_result_may_be_nested_as_deep_as_a_manifest() -> None:
+    assert carried_out(lambda ctx: ctx.step("a", lambda: nested(MAX_DEPTH)))[0] == {"result": nested(MAX_DEPTH)}
 
 
 class Odd(BaseException):

@@ -1,9 +1,12 @@
 """Envelopes of submitted documents."""
 
+from pathlib import Path
+
 import pytest
 
 from api.http.envelope import read
 from api.http.problems import cause_of
+from resources import registry
 from resources.bundle import BundleSpec
 from resources.reference import Ref
 from resources.validation import Invalid, parse
@@ -136,6 +139,26 @@ def test_unknown_fields_kinds_and_versions_are_told_together():
         'kind: unknown kind "bundel" (did you mean bundle?)',
         "unknown field metadata.nmae (did you mean name?)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "places", "hint"),
+    [
+        ("note", [], "kinds of your own are known to a server only"),
+        ("note", ["/a", "/b"], "a kind of your own is note.resource_manager.py in /a, /b"),
+        ("note", list("abcde"), "a kind of your own is note.resource_manager.py in a, b, c or 2 more"),
+        ("No/te", ["/a"], ""),
+        (7, ["/a"], ""),
+    ],
+)
+def test_an_unknown_kind_may_be_ones_own_and_where_it_would_be_is_said(kind, places, hint):
+    registry.PLACES.append(lambda: map(Path, places))
+    try:
+        with pytest.raises(Invalid) as refused:
+            read(a_document() | {"kind": kind})
+    finally:
+        registry.PLACES.pop()
+    assert [error.hint for error in refused.value.errors] == [hint]
 
 
 @pytest.mark.parametrize("version", ["abc", "-1", "0x10", "1e3", 7])

@@ -47,6 +47,12 @@ SAMPLES = [
         ("False", "Deleting", ""),
         metadata={"deletionTimestamp": ago(90), "finalizers": ["rmctl/jobs", "x"]},
     ),
+    an_object(
+        "bundle",
+        "failing",
+        ("False", "ReconcileFailed", "cannot be worked on, and is tried again: why"),
+        metadata={"deletionTimestamp": ago(90), "finalizers": ["a/b"]},
+    ),
     an_object("pool", "broken", ("False", "InvalidTier", "tier x: two")),
     an_object("template", "plain", ("True", "Valid")),
 ]
@@ -61,6 +67,16 @@ def test_the_server_tells_it_in_the_words_of_rmctl(document):
         told["READY"], told["REASON"], told["WHERE"], told["DETAIL"]
     )
     assert sentence(document, now=NOW) == line_one(document, world)
+
+
+def test_a_deletion_that_waits_says_what_for() -> None:
+    failing = an_object(
+        "bundle",
+        "b",
+        ("False", "NoDefinition", 'no definition of bundle in project "default"'),
+        metadata={"deletionTimestamp": ago(90), "finalizers": ["a/b"]},
+    )
+    assert sentence(failing, now=NOW).endswith(': no definition of bundle in project "default"; a/b left')
 
 
 @pytest.mark.parametrize("seconds", [0, 0.4, 9.9, 36, 60, 61, 364, 3600, 3661, 11520, 86400, 200000])
