@@ -12,7 +12,7 @@ from cli.forge import forge
 from cli.output import emit_json, emit_yaml
 from cli.running import SETTINGS
 from cli.session import Session
-from cli.targets import targets
+from cli.targets import named
 from cli.terminal import out, safe, say
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, no_args_is_help=True, context_settings=SETTINGS)
@@ -31,7 +31,7 @@ def replay(
 ) -> int:
     session: Session = context.obj
     form = session.output("json", "yaml")
-    event = decision if decision.isdecimal() else _newest(session, decision)
+    event = decision if decision.isascii() and decision.isdecimal() else _newest(session, decision)
     found = session.client.get(f"{paths.ROOT}/decisions/{event}")
     if form:
         (emit_json if form == "json" else emit_yaml)(found)
@@ -49,7 +49,7 @@ def replay(
 
 def _newest(session: Session, word: str) -> str:
     """Of a job. Raises UsageProblem where it has none."""
-    (target,) = targets([word], session.kind)
+    (target,) = named([word], session.kind)
     query = {"for": f"job/{target.name}", "project": target.project or session.project}
     listed: list[dict[str, Any]] = session.client.get(paths.EVENTS, query).get("items", [])
     found = next((one for one in listed if one.get("type") in DECISIONS), None)

@@ -51,9 +51,10 @@ def numa_nodes(layout: Layout) -> Mapping[int | None, int]:
     """A bit for each atom of a NUMA node; not knowing is one of its own."""
     found: dict[int | None, int] | None = layout.memo.get("numa")
     if found is None:
-        found = layout.memo["numa"] = {}
+        found = {}
         for atom, node in enumerate(layout.numa):
             found[node] = found.get(node, 0) | 1 << atom
+        layout.memo["numa"] = found
     return found
 
 

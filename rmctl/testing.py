@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import queue as queues
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,14 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from controllers.definitions.channel import Broken
-from controllers.definitions.context import Cancellation
-from controllers.definitions.executing import reconcile, resolve
+from controllers.definitions.executing import resolve
 from controllers.definitions.loading import load
 from controllers.definitions.passes import DefinitionPasses
-from controllers.definitions.proposals import Source
 from controllers.definitions.sdk import Definition
-from controllers.definitions.touching import PassOver
 from controllers.runtime.environment import Threads
 from resources import registry
 from resources.canonical import Document
@@ -29,13 +23,13 @@ from resources.reference import Ref
 from resources.validation import FieldError, Invalid
 from resources.wire import to_wire
 from resources.workflow_run import Completion, RunRecord
+from rmctl.rehearsals import Rehearsals
 from store import effects, events, queue, resources, workflow_runs
 from store.store import Store
 from store.tx import Tx
 
 START = 1_800_000_000.0
 MOST_PASSES = 1000
-GONE: Document = {"next": "over", "after": 0.0, "reason": "the process is gone", "unready": ""}
 __all__ = ["Clock", "Invalid", "Seen", "Trial"]
 
 
@@ -97,7 +91,7 @@ class Trial:
         self.clock = Clock()
         self._project = project
         self._store = Store.in_memory(self.clock)
-        self._runners = _Runners(self.definition, self.clock)
+        self._runners = Rehearsals(self.definition, self.clock)
         self._passes = DefinitionPasses(self._store, self.clock, self._runners, self._runners)
         registry.define(self.definition.name)
 
@@ -214,87 +208,3 @@ class Trial:
     def _next_due(self) -> float | None:
         with self._store.read() as tx:
             return queue.next_due(tx, queue.DEFINED)
-
-
-class _Runners:
-    """Stands for the files and for the processes: the definition runs in a thread of the test's own process."""
-
-    def __init__(self, definition: Definition, clock: Clock) -> None:
-        self._definition = definition
-        self._clock = clock
-        self.fatal = ""
-        self.died = False
-
-    def find(self, ref: Ref) -> Source:
-        return Source(Path(f"{ref.kind}.resource_manager.py"), "in this process")
-
-    def take(self, _path: Path, _digest: str, _project: str) -> _Runner:
-        return _Runner(self._definition, self._clock, self)
-
-    def give_back(self, runner: Any, _said: Document) -> None:
-        runner.end()
-
-    def retire(self, runner: Any, *, now: bool = False) -> None:  # noqa: ARG002  there is no process to hurry
-        runner.end()
-
-    def close(self) -> None:
-        return None
-
-
-class _Runner:
-    """A runner and its channel in one."""
-
-    pid = 0
-
-    def __init__(self, definition: Definition, clock: Clock, runners: _Runners) -> None:
-        self.deadline = definition.deadline
-        self.channel = self
-        self._definition = definition
-        self._clock = clock
-        self._runners = runners
-        self._said: queues.Queue[Document] = queues.Queue()
-        self._told: queues.Queue[Document] = queues.Queue()
-        self._asking = threading.Lock()
-        self._over = False
-        self._thread: threading.Thread | None = None
-
-    def send(self, message: Document) -> None:
-        if message.get("do") != "reconcile":
-            self._told.put(message)
-            return
-        self._thread = threading.Thread(target=self._run, args=(message,), daemon=True)
-        self._thread.start()
-
-    def receive(self, _timeout: float | None = None) -> Document | None:
-        said = self._said.get()
-        match said:
-            case {"ask": {"effect": "answered", "key": key}} if key == self._runners.fatal:
-                self._runners.died = True
-                raise Broken("the test let it die")
-        return said
-
-    def ended(self) -> str:
-        return "the runner was killed by signal 9"
-
-    def whereabouts(self) -> str:
-        return ""
-
-    def end(self) -> None:
-        self._over = True
-        self._told.put(GONE)
-        if self._thread is not None:
-            self._thread.join()
-
-    def _run(self, message: Document) -> None:
-        said = reconcile(self._definition, message, self._ask, self._clock, Cancellation())
-        with self._asking:
-            self._over = True
-        self._said.put(said)
-
-    def _ask(self, message: Document) -> Document:
-        """One question at a time, though a definition may have many tasks; none once its pass is over."""
-        with self._asking:
-            if self._over:
-                raise PassOver(0.0, "the pass is over")
-            self._said.put({"ask": message})
-            return self._told.get()

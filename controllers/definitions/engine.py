@@ -151,6 +151,8 @@ class Engine:
         try:
             said = self._carrier.carry(run, path)
         except Unusable as error:
+            if self._stopping:  # which ends what was being loaded
+                return "left"
             return self._ended(run, "interrupted", error=str(error))
         except Superseded:
             return "left"

@@ -121,7 +121,9 @@ class DefinitionPasses:
         self._outcomes.release(self._crew.stop(timeout))
 
     def take(self, tx: Tx, limit: int) -> Sequence[Claim]:
-        """Due keys of definitions."""
+        """Due keys of definitions; none once it stops, since what is given up is due at once."""
+        if self._stopping:
+            return ()
         claim = partial(
             queue.claim,
             token=self._environment.token,

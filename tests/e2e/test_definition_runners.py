@@ -376,6 +376,7 @@ def test_a_server_that_stops_gives_the_claim_back_and_counts_nothing(house: Hous
         (row,) = queue.list_all(tx)
     assert row.expires_at is None
     assert row.available_at <= house.environment.now()
+    assert house.run() == 0
 
 
 @pytest.mark.req("T23")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -365,6 +366,23 @@ def test_a_server_that_stops_in_mid_step_fails_nothing(house: House) -> None:
         found = run(next_one, run_id)
         assert (found.state, found.waits_for, found.epoch) == ("waiting", "approval", 2)
         assert seen(next_one) == ["a", "b"]
+
+
+@pytest.mark.req("T45")
+def test_a_server_that_stops_while_a_workflow_is_loaded_ends_no_attempt(tmp_path: Path) -> None:
+    with a_house(tmp_path) as house:
+        house.put("site")
+        begun = tmp_path / "begun"
+        put(house, f"Path({str(begun)!r}).touch(); time.sleep(3600)\n")
+        run_id = asked(house)
+        thread = threading.Thread(target=house.host.engine.run, args=(run_id,))
+        thread.start()
+        while not begun.exists():
+            pass
+        house.host.engine.stop()
+        house.host.passes.stop()
+        thread.join()
+        assert (run(house, run_id).state, run(house, run_id).attempt) == ("running", 1)
 
 
 @pytest.mark.req("T45")

@@ -527,3 +527,12 @@ def test_describe_shows_the_cards_of_a_node_and_the_devices_of_a_job(api: FakeAp
 def test_the_value_of_a_step_is_json(rmctl: Rmctl, value: str) -> None:
     ran = rmctl("runs", "resume", "r", "--value", value, "--reason", "x")
     assert (ran.code, "--value: expected JSON" in ran.err) == (2, True)
+
+
+# dev replay
+
+
+@pytest.mark.parametrize("word", ["٣", "job", "nodes"])
+def test_what_names_no_decision_is_a_mistake_of_the_command_line(rmctl: Rmctl, word: str) -> None:
+    ran = rmctl("dev", "replay", word)
+    assert (ran.code in (2, 3), "mistake in rmctl" in ran.err) == (True, False), ran.err
