@@ -60,7 +60,7 @@ def beside(clone: str, name: str) -> str:
 
 def clone_problem(clone: str) -> str | None:
     """Why a path is no clone, or None. A folder inside of one is none."""
-    if not Path(clone).is_dir():
+    if not _is_folder(clone):
         return "there is no such folder"
     found = _git(clone, "rev-parse", "--git-dir")
     return found.words if found.code else None
@@ -68,7 +68,7 @@ def clone_problem(clone: str) -> str | None:
 
 def observe(clone: str, path: str, sha: str) -> Applied | Absent:
     """Whether it is there, belongs to the clone, stands at this commit, and is whole and unchanged."""
-    if not Path(path).is_dir():
+    if not _is_folder(path):
         return Absent()
     where = ("rev-parse", "--path-format=absolute", "--git-common-dir")
     mine, its = _git(clone, *where), _git(path, *where)
@@ -129,11 +129,19 @@ def _clear(clone: str, path: str) -> str:
 
 def _known(clone: str, path: str) -> bool:
     """Whether the clone has an entry of the worktree; one that is none any more has not."""
-    if not Path(clone).is_dir():
+    if not _is_folder(clone):
         return False
     real = os.path.realpath(path)
-    listed = _git(clone, "worktree", "list", "--porcelain", "-z").out.split("\0")
+    listed = _git(clone, "worktree", "list", "--porcelain").out.split("\n")
     return any(one == f"worktree {found}" for found in (path, real) for one in listed)
+
+
+def _is_folder(path: str) -> bool:
+    """Not for whoever may not look."""
+    try:
+        return Path(path).is_dir()
+    except OSError:
+        return False
 
 
 def _delete(path: Path) -> None:
