@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import os
 import subprocess
 import sys
 import tempfile
@@ -43,7 +44,8 @@ def edited(source: str, mutant: Mutant) -> str:
 def tested(tree: Path, suite: Iterable[str]) -> int:
     """Exit code of these tests, run against the copy of the tree."""
     command = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *suite]
-    return subprocess.run(command, cwd=tree, capture_output=True, check=False).returncode
+    every_case = {**os.environ, "RMCTL_WHOLE": "1"}
+    return subprocess.run(command, cwd=tree, env=every_case, capture_output=True, check=False).returncode
 
 
 def verdict(tree: Path, mutant: Mutant) -> str:

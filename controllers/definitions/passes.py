@@ -179,6 +179,8 @@ class DefinitionPasses:
         ledger = PassLedger(self._store, self._environment, claim, resource, lease, self._has_workflow)
         try:
             said = self._conversation(runner, claim, ledger, message_of(resource, unsettled))
+            self._turns.came_back(claim.ref)
+            answer = None if "failed" in said else read(said)  # who answers nonsense is not asked again
         except Broken as broken:
             self._pool.retire(runner, now=True)
             raise self._died(runner, broken) from None
@@ -186,14 +188,12 @@ class DefinitionPasses:
             self._pool.retire(runner, now=True)
             raise
         else:
-            self._turns.came_back(claim.ref)
             self._pool.give_back(runner, said)
-            if "failed" in said:
+            if answer is None:
                 raise self._failed(runner, said)
         finally:
             with suppress(ClaimLost):
                 ledger.let_go()
-        answer = read(said)
         about["reason"] = answer.reason
         self.watched.pop(resource.ref, None)
         if answer.files:

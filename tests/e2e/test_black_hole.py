@@ -43,6 +43,7 @@ def run_them(fleet: Fleet) -> None:
 
 
 @pytest.mark.req("S14")
+@pytest.mark.one_of("manners")
 @pytest.mark.parametrize("manner", ["refuses", "ends"])
 @pytest.mark.anyio
 async def test_a_hundred_jobs_run_although_one_node_takes_none(manner: Manner) -> None:

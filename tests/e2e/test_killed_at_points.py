@@ -34,6 +34,7 @@ def fleet() -> Iterator[Fleet]:
         yield found
 
 
+@pytest.mark.one_of("points")
 @pytest.mark.parametrize("point", POINTS)
 def test_what_was_begun_at_the_point_is_done_once(fleet: Fleet, point: str) -> None:
     first = fleet.server()

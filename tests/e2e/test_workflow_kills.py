@@ -109,6 +109,7 @@ def build(ctx, given):
 
 
 @pytest.mark.req("T45")
+@pytest.mark.one_of("victims")
 @pytest.mark.parametrize(
     ("fleet", "victim"), [("store", "server"), ("dbos", "server"), ("dbos", "worker")], indirect=["fleet"]
 )

@@ -18,6 +18,7 @@ from controllers.runtime.decision import Decision, Release, Reserve
 from resources.effect import EffectRecord
 from resources.job import JobStatus
 from tests.controllers_stage import Stage, a_job
+from tests.whole import share
 
 NODES = ("node-a", "node-b", "node-c")
 CHANGES: tuple[dict[str, Any], ...] = (
@@ -280,7 +281,7 @@ def play(seed: int, events: list[Callable[[World], None]]) -> World:
 
 
 @pytest.mark.req("F135", "F136", "F148")
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=share(250), deadline=None)
 @given(seed=st.integers(0, 2**32), events=plays)
 def test_whatever_happens_the_laws_hold_and_passes_come_to_rest(
     seed: int, events: list[Callable[[World], None]]

@@ -11,6 +11,7 @@ from placement.trace import summary
 from tests.placement_adversarial import adversaries
 from tests.placement_brute import judge
 from tests.property.test_placement import plain
+from tests.whole import share
 
 
 def agree(asked, fleet, world):
@@ -27,7 +28,7 @@ def read_plainly(asked, full, world):
 
 
 @pytest.mark.req("F152", "P51", "P65", "P111", "P131")
-@settings(max_examples=700, deadline=None)
+@settings(max_examples=share(700), deadline=None)
 @given(adversaries)
 def test_nobody_is_misled(source):
     """Answer, first ten and every count, as nodes and claims come and go."""
@@ -41,7 +42,7 @@ def test_nobody_is_misled(source):
     read_plainly(asked, agree(asked, fleet, world), source.world_of(world.policy))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300), deadline=None)
 @given(adversaries)
 def test_a_calendar_that_must_forget_stays_exact(source):
     """Its limits are reached at once."""

@@ -11,6 +11,7 @@ from placement.sentence import MOST_REASONS
 from placement.sorted_names import SortedNames
 from placement.trace import summary
 from tests.placement_random import NAMES, Source, sources
+from tests.whole import share
 
 
 def first_ten(found):
@@ -24,7 +25,7 @@ def answers(found):
 
 
 @pytest.mark.req("F152", "P51", "P111")
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=share(1500), deadline=None)
 @given(sources)
 @example(Source(128_093_521_654))
 def test_the_quick_plan_is_the_full_plan(source):
@@ -46,7 +47,7 @@ def test_the_quick_plan_is_the_full_plan(source):
             getattr(fleet, verb)(value)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=share(500), deadline=None)
 @given(sources)
 def test_the_first_ten_are_those_of_the_full_plan(source):
     world, request_ = source.world(), source.request()
@@ -56,7 +57,7 @@ def test_the_first_ten_are_those_of_the_full_plan(source):
     assert summary(quick, world.policy.ranking) == summary(full, world.policy.ranking)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=share(300), deadline=None)
 @given(sources)
 def test_a_draw_falls_on_the_same_node(source):
     world = source.world()
@@ -107,7 +108,7 @@ VARIED = (
 ).split()
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=share(500), deadline=None)
 @given(sources)
 def test_what_was_worked_out_for_one_request_serves_no_other(source):
     """Requests that differ in one field at a time, on a view that stays as it is."""

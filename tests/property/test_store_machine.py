@@ -27,6 +27,7 @@ from store.store import Store
 from store.tx import Tx
 from tests.builders import a_pool
 from tests.clocked import Clocked
+from tests.whole import share
 
 CLOCK = Clocked()
 ENGINE = open_engine(None)
@@ -253,5 +254,5 @@ class QueueAndResources(RuleBasedStateMachine):
 
 TestQueueAndResources = pytest.mark.req("T16", "T17", "T19", "T21", "T22")(QueueAndResources.TestCase)
 TestQueueAndResources.settings = settings(
-    max_examples=150, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=share(150), stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )
