@@ -13,9 +13,10 @@ import pytest
 from controllers.registry import CONTROLLERS
 from tests.simulation.profiles import PROFILES
 from tests.simulation.world import World
+from tests.whole import share
 
 ROOT = Path(__file__).resolve().parents[2]
-EACH = 3
+EACH = share(3)
 """Fixed seeds of every profile."""
 DIGEST = """
 from tests.simulation.quiet import log_nothing
