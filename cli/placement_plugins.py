@@ -12,13 +12,14 @@ from resources.validation import FieldError, Invalid
 
 def scheduling(settings: Placement, plugins: Sequence[Plugin] = ()) -> Scheduling:
     """Raises Invalid for a weight of what is not there."""
-    known = Scheduling(tuple(plugins)).criteria
+    plugins = tuple(plugins)
+    known = Scheduling(plugins).criteria
     strange = next((name for name in settings.weights if name not in known), None)
     if strange is not None:
         said = f'"{strange}" is not one of {", ".join(known)}'
         raise Invalid([FieldError("settings.placement.weights", said)])
     return Scheduling(
-        tuple(plugins),
+        plugins,
         settings.weights,
         settings.top_n,
         settings.max_attempts,

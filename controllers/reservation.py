@@ -183,7 +183,6 @@ def _waiting(
 ) -> Decision:
     """`in_the_way` are allocations of others without which it would fit. What it already has it keeps."""
     start, end = resource.window(now)
-    begun = resource.status.start if resource.status.phase in ("active", "pending") else None
     since = resource.status.waiting_since
     fresh = since is None
     asked = f"waits for a place: {said}"
@@ -198,7 +197,7 @@ def _waiting(
         condition("Unschedulable", True, reason, said),
         phase=resource.status.phase if view.allocations else "pending",
         allocations=tuple(map(reserving.held, view.allocations)),
-        start=begun,
+        start=resource.begun,
         end=resource.status.end if view.allocations else None,
         victims=names,
         starts_at=start if names else None,

@@ -102,8 +102,13 @@ class ReservationStatus(Status):
 class Reservation(Resource[ReservationSpec, ReservationStatus]):
     """A reservation as it was read."""
 
+    @property
+    def begun(self) -> float | None:
+        """When it was first active, of one whose time is not over; it stays so while it looks for another place."""
+        return self.status.start if self.status.phase in ("active", "pending") else None
+
     def window(self, now: float) -> tuple[float, float | None]:
         """Start and end, were it booked now; one that has begun keeps its start wherever it is booked anew."""
-        spec, begun = self.spec, self.status.start if self.status.phase in ("active", "pending") else None
+        spec, begun = self.spec, self.begun
         start = spec.start if spec.start is not None else begun if begun is not None else now
         return start, spec.end if spec.duration_seconds is None else start + spec.duration_seconds
